@@ -4,9 +4,9 @@
 usage: reading_sample.py SEED [COUNT] > SHEET
 
 The sheet has each declaration with its comment and no function body. A structure has its first fields, and an
-enumeration its values. A member has the comment of its class, as a reader of the header has. Modules take turns, in an order that the seed
-gives, so that all of them appear. Lines on standard error name the place of each declaration, for the grader. A reader
-gets the sheet and docs/glossary.md alone.
+enumeration its values. A member has the comment of its class, as a reader of the header has. Modules take turns, in an
+order that the seed gives, so that all of them appear. Lines on standard error name the place of each declaration, for
+the grader. A reader gets the sheet and docs/glossary.md alone.
 """
 import os
 import random

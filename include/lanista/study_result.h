@@ -76,7 +76,7 @@ struct StudyResult {
 Result<StudyResult> read_study(const std::string& folder);
 
 /// Returns the model of the trial with this number, from 1, as text: one operator a line with its attributes and
-/// inputs. Errors: those of read_study(); kNotFound (no trial of this number).
+/// inputs. Errors: those of read_study() (kNotFound, kDataLoss); kNotFound (no trial of this number).
 Result<std::string> read_trial_model(const std::string& folder, std::int64_t trial);
 
 }  // namespace lanista

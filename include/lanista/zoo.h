@@ -28,7 +28,8 @@ struct ZooModel {
 /// kUnavailable (another process holds its lock), kDataLoss (its index is damaged).
 Result<std::vector<ZooModel>> list_zoo(const std::string& folder);
 
-/// Returns the model with this id as text: one operator a line. Errors: those of list_zoo(); kNotFound (no such model).
+/// Returns the model with this id as text: one operator a line. Errors: those of list_zoo() (kNotFound,
+/// kFailedPrecondition, kUnavailable, kDataLoss); kNotFound (no such model).
 Result<std::string> read_zoo_model(const std::string& folder, const std::string& id);
 
 }  // namespace lanista

@@ -29,6 +29,8 @@ struct Tensor {
 /// `bytes` changes or the tensor ends.
 template <class T>
 std::span<const T> elements_of(const Tensor& tensor);
+/// The elements of a tensor in row-major order, for writing. A T that does not match `type` is a bug. The span is valid
+/// until the size of `bytes` changes or the tensor ends.
 template <class T>
 std::span<T> elements_of(Tensor& tensor);
 

@@ -22,8 +22,8 @@ std::string identity_of(const engine::ModelPackage& package);
 /// trainings are blended.
 ///
 /// Time: one evaluation of the parts. Memory: a thousand rows of features, and eight bytes for each predicted number.
-/// Errors: those of Predictor::create, kInvalidArgument (the data have another hash, other folds, classes or outputs
-/// than the package).
+/// Errors: those of Predictor::create (kDataLoss, kUnimplemented), kInvalidArgument (the data have another hash, other
+/// folds, classes or outputs than the package).
 Result<study::ModelAssessment> assess_model(const engine::ModelPackage& package, const data::Dataset& data,
                                             bool tested);
 

@@ -55,8 +55,8 @@ Result<Tensor> run_imported(const formats::ImportedModel& model, const Tensor& i
 /// the largest |prediction| of the package. Standardised targets are compared in units of their standard deviation.
 /// Outputs of one sample are sums of the same hidden values, so they have similar rounding errors.
 ///
-/// Errors: those of decoding the file and of Predictor::create, kDataLoss (another number of outputs, or a NaN or
-/// infinity on one side only).
+/// Errors: those of decoding the file and of Predictor::create (kDataLoss, kUnimplemented), kDataLoss (another number
+/// of outputs, or a NaN or infinity on one side only).
 Result<double> onnx_difference(const engine::ModelPackage& package, std::string_view onnx, std::int64_t samples);
 
 }  // namespace lanista::runtime

@@ -25,10 +25,11 @@ class CheckpointRefs {
   void release(const std::string& address);
   /// True if the file has at least one reference.
   bool has_reference(const std::string& address) const { return reference_counts_.contains(address); }
-  /// Removes the files that lost their last reference since the last call. Errors: those of CheckpointStore::remove.
+  /// Removes the files that lost their last reference since the last call. Errors: those of CheckpointStore::remove
+  /// (kInvalidArgument, kIo).
   Result<void> remove_unreferenced_files();
   /// Removes a damaged file at once and keeps its references, so that it can be written again. Errors: those of
-  /// CheckpointStore::remove.
+  /// CheckpointStore::remove (kInvalidArgument, kIo).
   Result<void> remove_damaged(const std::string& address) { return files_.remove(address); }
   /// Removes every file in the store that has no reference, also files of earlier processes. Errors: those of the file
   /// system.

@@ -41,7 +41,8 @@ std::vector<EvaluatedMember> evaluated_members(std::span<const EnsembleModel> mo
 ///
 /// A blend must not violate a constraint by more than the first model does. Its validation metrics are those of the
 /// blend, its params and flops the sums over its models, and every other value the worst of its models. The result is a
-/// function of the arguments and the executor's numbers. Errors: those of Executor::measure and graph::model_cost.
+/// function of the arguments and the executor's numbers. Errors: those of Executor::measure and graph::model_cost
+/// (kNotFound, kInvalidArgument).
 Result<study::Ensemble> choose_ensemble(Executor& executor, const study::StudyConfig& config, const graph::OpTable& ops,
                                         std::span<const EnsembleModel> models, std::int64_t most);
 

@@ -32,7 +32,8 @@ class EventDelivery {
   /// Errors: those of the log, the strategy and the model space.
   Result<void> deliver(ActiveTrial& trial);
   /// Continues, pauses or ends a trial after its last recorded measurement. A recorded verdict is used if there is one.
-  /// A resumed study calls it for verdicts that were not applied. Errors: as deliver().
+  /// A resumed study calls it for verdicts that were not applied. Errors: those of the
+  /// log, the strategy and the model space.
   Result<void> apply_verdict(ActiveTrial& trial);
 
  private:

@@ -97,7 +97,8 @@ struct Job {
 /// forked, and Job::checkpoint is empty).
 Result<void> check_fork_state(const Job& job);
 /// Values that the constraints of the job's selection rule may name in addition to measured metrics: Job::sample, and
-/// `params` and `flops` of the model if the rule names one of them. Errors: those of graph::model_cost.
+/// `params` and `flops` of the model if the rule names one of them. Errors: those of graph::model_cost (kNotFound,
+/// kInvalidArgument).
 Result<space::Sample> selection_inputs(const Job& job, const graph::OpTable& ops);
 
 /// Name of the loss that the trials of a study minimise, one of autodiff::losses(). With `auto` it is the default loss
@@ -119,7 +120,8 @@ struct LineageSegment {
   std::int64_t through = 0;  ///< Last epoch of the stretch; it begins after the last epoch of the stretch before.
 };
 /// The stretches that produced a trial's weights after `epochs` epochs, in order of training. A trial that never forked
-/// has one segment, its own job. `model` is the trial's model, which forks do not change. Errors: those of make_job.
+/// has one segment, its own job. `model` is the trial's model, which forks do not change. Errors: those of make_job
+/// (kInvalidArgument, kDataLoss).
 Result<std::vector<LineageSegment>> lineage_jobs(const study::StudyView& view, const data::DataSpec& data,
                                                  const study::TrialView& trial, std::int64_t epochs,
                                                  const graph::Graph& model);

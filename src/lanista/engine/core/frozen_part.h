@@ -44,7 +44,8 @@ FrozenPart frozen_part(const study::StudyConfig& config, const data::DataSpec& d
 Result<FrozenPart> frozen_part(const study::StudyView& view);
 
 /// A state that a trainer saved (of the trained part only), followed by the stored weights of the frozen part. Without
-/// a frozen part the state is returned unchanged. Errors: those of CheckpointStore::get.
+/// a frozen part the state is returned unchanged. Errors: those of CheckpointStore::get (kInvalidArgument, kNotFound,
+/// kIo, kDataLoss).
 Result<std::vector<Tensor>> full_state(std::vector<Tensor> state, const FrozenPart& frozen,
                                        const store::CheckpointStore& checkpoints);
 

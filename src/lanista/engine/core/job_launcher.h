@@ -40,8 +40,8 @@ class JobLauncher {
   const DeviceChooser& devices() const { return devices_; }
 
  private:
-  /// The job of a trial with its frozen part and its transfer plans. Errors: those of make_job and plan_start,
-  /// kNotFound (nothing is kept of its start).
+  /// The job of a trial with its frozen part and its transfer plans. Errors: those of make_job (kInvalidArgument,
+  /// kDataLoss) and plan_start, kNotFound (nothing is kept of its start).
   Result<Job> make_whole_job(const ActiveTrial& trial, graph::Graph model) const;
   /// Starts a job on its device. A lost checkpoint is left out with a warning.
   Result<void> start_job(ActiveTrial& trial, const std::string& checkpoint, Job& job);

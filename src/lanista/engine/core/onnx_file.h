@@ -20,7 +20,7 @@ Result<formats::ImportedModel> import_onnx_file(FileSystem& fs, const std::strin
 
 /// The graph as a model to train. A softmax at the end is removed, because the loss includes it. An output of [N,
 /// classes, 1, 1] becomes [N, classes]. For each change a text for the user is added to `notices`. Errors: those of
-/// graph::infer_shapes.
+/// graph::infer_shapes (kNotFound, kInvalidArgument).
 Result<graph::Graph> trainable_form(const graph::Graph& graph, std::vector<std::string>& notices);
 
 }  // namespace lanista::engine

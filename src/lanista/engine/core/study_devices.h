@@ -57,7 +57,7 @@ struct DeviceTable {
 using MeasureDevices = std::function<Result<std::vector<plan::DeviceSpeed>>(const Job& like)>;
 
 /// The job with which devices are measured: the first base model without mutations, with the study's default
-/// hyper-parameters. Errors: those of the model space and of make_job.
+/// hyper-parameters. Errors: those of the model space and of make_job (kInvalidArgument, kDataLoss).
 Result<Job> benchmark_job(const study::StudyConfig& config, const data::DataSpec& data,
                           const mutate::ModelSpace& models);
 

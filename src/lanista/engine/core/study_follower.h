@@ -17,7 +17,8 @@ class StudyState;
 /// are new. Movable. Not thread-safe.
 class StudyFollower {
  public:
-  /// Opens a study folder and reads its current log. `fs` outlives this. Errors: those of store::read_log and fold().
+  /// Opens a study folder and reads its current log. `fs` outlives this. Errors: those of store::read_log (kNotFound,
+  /// kDataLoss, kFailedPrecondition, kIo) and fold() (kDataLoss).
   static Result<StudyFollower> open(FileSystem& fs, const std::string& folder);
   StudyFollower(StudyFollower&&) noexcept;
   StudyFollower& operator=(StudyFollower&&) noexcept;

@@ -49,7 +49,7 @@ class StudyZoo {
     graph::Graph graph;     ///< The graph of the model.
   };
   /// The model that is most similar to `child` and that the study may start from; nullopt: none. A model that cannot be
-  /// read is excluded. Errors: those of graph::verify for `child`.
+  /// read is excluded. Errors: those of graph::verify (kNotFound, kInvalidArgument) for `child`.
   Result<std::optional<ZooMatch>> find_start(const graph::Graph& child, const graph::OpTable& ops);
   /// All tensors of a model, checked against its graph. nullopt: they are damaged or gone; the model is then excluded.
   std::optional<std::vector<Tensor>> weights(const std::string& id, const graph::Graph& graph,

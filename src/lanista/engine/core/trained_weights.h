@@ -17,8 +17,8 @@ class TrainedWeights {
   TrainedWeights(StudyContext& study, KeptStates& kept) : study_(study), kept_(kept) {}
 
   /// A finished trial with its job and the address of its weights; the file is readable then. Errors: kDataLoss (the
-  /// weights are lost and cannot be made again), kUnavailable (a pause interrupted the training), those of make_job and
-  /// of the executor.
+  /// weights are lost and cannot be made again), kUnavailable (a pause interrupted the training), those of make_job
+  /// (kInvalidArgument, kDataLoss) and of the executor.
   Result<EnsembleCandidate> candidate(const TrialView& trial);
   /// The stored state of a finished trial with this job. Errors: kDataLoss (it is lost and cannot be made again),
   /// kUnavailable (a pause interrupted the training), those of the executor.

@@ -76,7 +76,7 @@ struct ClassLabels {
 };
 /// Pairs the rows of the last linear layer by class name if both sides have names. A class that the parent lacks starts
 /// with random values. Without names and with another number of classes, the whole layer does. A model without a last
-/// linear layer keeps its plan. Errors: those of graph::parameters.
+/// linear layer keeps its plan. Errors: those of graph::parameters (kNotFound, kInvalidArgument).
 Result<Inheritance> match_classes(Inheritance inheritance, const ClassLabels& labels, const graph::Graph& parent,
                                   const graph::Graph& child, const graph::OpTable& ops);
 
@@ -105,8 +105,8 @@ Result<std::string> describe_start(const ReadStart& start, const mutate::BaseMod
 ClassLabels labels_of(const study::StudyView& view, const study::Start& start);
 
 /// A base model for other data. Its input shape becomes that of the data if the rank is equal. The outputs of its last
-/// linear layer become those that the data need. Errors: those of graph::infer_shapes, and of graph::verify (the result
-/// is not a valid model).
+/// linear layer become those that the data need. Errors: those of graph::infer_shapes (kNotFound, kInvalidArgument),
+/// and of graph::verify (kNotFound, kInvalidArgument) (the result is not a valid model).
 Result<graph::Graph> adapt_base(const graph::Graph& base, const data::DataSpec& data, const graph::OpTable& ops);
 
 /// The model from which a start takes its weights: of a zoo model, of the start file, or of a trial. Errors: kDataLoss

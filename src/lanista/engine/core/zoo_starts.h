@@ -29,8 +29,8 @@ class ZooStarts {
   /// Ends the study's leases of zoo models.
   void release();
   /// The most similar zoo model as a start, if it is useful and more useful than `own` (null: no other start). Its
-  /// weights are copied to the checkpoint store. nullopt: none. Errors: those of graph::verify and of the checkpoint
-  /// store.
+  /// weights are copied to the checkpoint store. nullopt: none. Errors: those of graph::verify (kNotFound,
+  /// kInvalidArgument) and of the checkpoint store.
   Result<std::optional<ZooStartOption>> find_start(TrialId id, const graph::Graph& child, const StartOption* own);
   /// Copies the zoo weights from which an open trial starts again, if their file is lost. Errors: those of the
   /// checkpoint store.
@@ -44,7 +44,8 @@ class ZooStarts {
   Result<std::string> import_weights(const std::string& id, const graph::Graph& graph);
   /// Copies the weights of one start again.
   Result<void> repair_start(TrialId id, const study::Start* start);
-  /// The package of a finished trial, without its metrics on the test part. Errors: those of make_job and the store.
+  /// The package of a finished trial, without its metrics on the test part. Errors: those of make_job
+  /// (kInvalidArgument, kDataLoss) and the store.
   Result<ModelPackage> package_of(const TrialView& trial);
   /// Reports how many steps a trial with a zoo start saved.
   void report_outcome(const TrialView& trial, const std::string& source);

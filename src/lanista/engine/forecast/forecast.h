@@ -32,14 +32,15 @@ struct Forecast {
 };
 
 /// Forecast from a log: its trials with the seconds that workers spent on each, on the cluster `on`. Errors:
-/// kFailedPrecondition (no trial was trained yet), those of plan::simulate.
+/// kFailedPrecondition (no trial was trained yet), those of plan::simulate (kOutOfRange, kInvalidArgument,
+/// kResourceExhausted, kFailedPrecondition).
 Result<Forecast> forecast_log(const study::StudyView& view, const ClusterFile& on);
 /// How discarded steps of tune searches and start races are counted: their expected number, or the most that the rules
 /// allow (study::ExtraSteps).
 enum class ExtraStepsCount { kExpectedCount, kMaximum };
 /// Forecast from a plan, on the cluster `on`: the first proposals with predicted steps, each trained to its full
 /// budget, with `slots` active at a time. Trials that stop early need less time; forecast_study() simulates that.
-/// Errors: those of plan::simulate.
+/// Errors: those of plan::simulate (kOutOfRange, kInvalidArgument, kResourceExhausted, kFailedPrecondition).
 Result<Forecast> forecast_plan(const StudyPlan& plan, std::int64_t slots, const ClusterFile& on,
                                ExtraStepsCount extra_steps_count = ExtraStepsCount::kExpectedCount);
 

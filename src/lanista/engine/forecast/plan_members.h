@@ -34,7 +34,8 @@ class PlanMemberBuilder {
   /// Builds members for this study. `prices` gives the cost of reading a sample. `config` and `data` outlive this.
   PlanMemberBuilder(const study::StudyConfig& config, const data::DataSpec& data,
                     std::shared_ptr<const mutate::ModelSpace> models, const graph::CostPrices& prices);
-  /// The planned member of a trial. Errors: those of the model space, of graph::model_cost and of make_job.
+  /// The planned member of a trial. Errors: those of the model space, of graph::model_cost (kNotFound,
+  /// kInvalidArgument) and of make_job (kInvalidArgument, kDataLoss).
   Result<PlannedMember> make(const study::TrialView& trial) const;
 
  private:

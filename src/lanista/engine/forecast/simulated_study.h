@@ -26,8 +26,9 @@ double synthetic_loss(const Rng& rng, std::int64_t number, std::int64_t budget);
 /// The number of trials is that of `request`, else that of the budget, else the number of slots. A budget in steps or
 /// minutes ends nothing here. Bounds use the same stretches, as if no trial waited for another.
 ///
-/// Errors: those of check_config, of the model space, the strategy and plan::simulate, kResourceExhausted (there is
-/// nothing to propose, or a trial needs more memory than a worker has).
+/// Errors: those of check_config (kInvalidArgument), of the model space, the strategy and plan::simulate (kOutOfRange,
+/// kInvalidArgument, kResourceExhausted, kFailedPrecondition), kResourceExhausted (there is nothing to propose, or a
+/// trial needs more memory than a worker has).
 Result<Forecast> forecast_study(const study::StudyConfig& config, const data::DataSpec& data,
                                 std::shared_ptr<const mutate::ModelSpace> models, const PlanRequest& request,
                                 const ClusterFile& on);

@@ -87,7 +87,7 @@ MemberTime member_time(const PlannedMember& member, const TimingHistory& known, 
 /// the first plan that the study logs. Nothing is trained.
 ///
 /// Errors: kInvalidArgument (less than one trial is requested), kResourceExhausted (the strategy has no proposal),
-/// those of check_config, of the model space, the strategy and sharing::plan_of.
+/// those of check_config (kInvalidArgument), of the model space, the strategy and sharing::plan_of.
 Result<StudyPlan> plan_study(const study::StudyConfig& config, const data::DataSpec& data,
                              std::shared_ptr<const mutate::ModelSpace> models, const PlanRequest& request);
 

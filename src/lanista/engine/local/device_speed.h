@@ -17,8 +17,9 @@ namespace lanista::runtime {
 /// steps for at least 0.15 s: with one lane, and with as many lanes as the machine has. All workers count as equally
 /// fast. Work in addition to steps (tuning, selection of samples) is not measured.
 ///
-/// Errors: those of train::LaneGroup::create and TrialRun::create, kInternal (a step failed; the text has the reason),
-/// kResourceExhausted (memory).
+/// Errors: those of train::LaneGroup::create (kInvalidArgument, kResourceExhausted, kUnimplemented) and
+/// TrialRun::create (kInvalidArgument), kInternal (a step failed; the text has the reason), kResourceExhausted
+/// (memory).
 Result<plan::DeviceSpeed> device_speed(const engine::Job& like, const data::Dataset& data,
                                        const program::Operators& operators, const program::Backend& backend,
                                        const plan::Machine& machine, const Clock& clock);

@@ -45,8 +45,8 @@ class FrozenParts {
     data::EpochCache* epochs = nullptr;   ///< Cache of augmented epochs of these data.
   };
   /// The trained part of a job with a frozen part. The first call for a frozen part and a fold computes the cached
-  /// outputs, and concurrent calls wait for it. Errors: those of the checkpoint store, graph::cut_behind_frozen and
-  /// train::FrozenPrefix.
+  /// outputs, and concurrent calls wait for it. Errors: those of the checkpoint store, graph::cut_behind_frozen
+  /// (kNotFound, kInvalidArgument, kNotApplicable, kUnimplemented) and train::FrozenPrefix.
   Result<Head> head_input_of(const engine::Job& job);
 
   /// Frees all augmented epochs; cached outputs stay.

@@ -32,7 +32,8 @@ class GroupPool {
   GroupPool(std::int64_t lanes, std::size_t max_waiting) : lanes_(lanes), max_waiting_(max_waiting) {}
 
   /// A waiting group with this program key, or a new one for trials like `like`. `runs` are the begun runs that will
-  /// train in it. The caller owns the group until give_back(). Errors: those of LaneGroup::create.
+  /// train in it. The caller owns the group until give_back(). Errors: those of LaneGroup::create (kInvalidArgument,
+  /// kResourceExhausted, kUnimplemented).
   Result<train::LaneGroup> take(const Digest& key, const train::TrainerInput& like,
                                 std::span<train::TrialRun* const> runs);
   /// Returns a group, which then waits under this program key.

@@ -18,7 +18,8 @@ struct RepeatedTrial {
 };
 /// Trains a job again, alone, from the beginning through `epochs` epochs, to bits equal to the study's. `on_epoch`
 /// receives each measurement as it is made. `checkpoints` holds the frozen weights and the start; null if the job has
-/// neither. Errors: those of the trainer, of FrozenParts and of read_start.
+/// neither. Errors: those of the trainer, of FrozenParts and of read_start (kNotFound, kDataLoss, kInvalidArgument,
+/// kResourceExhausted).
 Result<RepeatedTrial> repeat_trial(const engine::Job& job, std::int64_t epochs, const std::vector<std::string>& metrics,
                                    const data::Dataset& data,
                                    const std::function<void(const study::Measurement&)>& on_epoch,

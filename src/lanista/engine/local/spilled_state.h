@@ -14,13 +14,15 @@ namespace lanista::runtime {
 /// the file. Its address differs from those of checkpoints and of other spilled states. Movable, not thread-safe.
 class SpilledState {
  public:
-  /// Writes the state of a trial. `files` outlives the result. Errors: those of CheckpointStore::put.
+  /// Writes the state of a trial. `files` outlives the result. Errors: those of CheckpointStore::put (kInvalidArgument,
+  /// kIo, kResourceExhausted).
   static Result<SpilledState> put(store::CheckpointStore& files, TrialId trial, train::TrainerState state);
   SpilledState(SpilledState&& other) noexcept : files_(other.files_), address_(std::exchange(other.address_, {})) {}
   SpilledState& operator=(SpilledState&& other) noexcept;
   ~SpilledState();
 
-  /// Reads the state; the file stays. Errors: those of CheckpointStore::get.
+  /// Reads the state; the file stays. Errors: those of CheckpointStore::get (kInvalidArgument, kNotFound, kIo,
+  /// kDataLoss).
   Result<train::TrainerState> get() const;
 
  private:

@@ -66,7 +66,7 @@ Result<std::shared_ptr<const train::StartWeights>> read_start(const store::Check
                                                               const ScoreUnits& score = {});
 
 /// The other candidates of a job's start race with their weights: its alternatives in order, then random values. Empty:
-/// no race. Errors: those of read_start.
+/// no race. Errors: those of read_start (kNotFound, kDataLoss, kInvalidArgument, kResourceExhausted).
 Result<std::vector<train::AlternativeStartWeights>> read_alternatives(const store::CheckpointStore& files,
                                                                       const engine::Job& job, const graph::OpTable& ops,
                                                                       const ScoreUnits& score = {});

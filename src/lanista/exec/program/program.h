@@ -68,7 +68,7 @@ class Program {
   static Result<Program> compile(const autodiff::TrainingStep& train, const autodiff::InferenceStep& infer,
                                  const ProgramOptions& options);
   /// Compiles a program that only predicts; its states have no optimiser slots, and functions that train throw
-  /// InternalError. Errors: those of the overload above.
+  /// InternalError. Errors: kInvalidArgument, kResourceExhausted, kUnimplemented, as for a program that trains.
   static Result<Program> compile(const autodiff::InferenceStep& infer, const ProgramOptions& options);
   Program(Program&&) noexcept;
   Program& operator=(Program&&) noexcept;
@@ -156,7 +156,7 @@ class Program {
   /// Writes predictions (logits, or numbers as the model gives them) of a lane: [batch.size, …] in canonical order,
   /// converted to float.
   void predict(std::int64_t lane, const Batch& batch, std::span<float> out);
-  /// Writes the same predictions as the overload above, converted to double.
+  /// Writes predictions of a lane: [batch.size, …] in canonical order, converted to double.
   void predict(std::int64_t lane, const Batch& batch, std::span<double> out);
   /// Evaluates lanes on all batches of a source: adds the requested metrics of their predictions to their sums, in
   /// double and in sample order. Allocates. If it throws, the sums hold some of the batches.

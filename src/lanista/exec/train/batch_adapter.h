@@ -21,8 +21,8 @@ struct UpdateCost {
   /// Modelled seconds of an update with `rows` rows.
   double seconds(std::int64_t rows) const { return fixed_seconds + seconds_per_row * static_cast<double>(rows); }
 };
-/// Returns the modelled cost of updates of a recipe's model, by study::step_shape. Errors: those of
-/// graph::infer_shapes.
+/// Returns the modelled cost of updates of a recipe's model, by study::step_shape. Errors: those of graph::infer_shapes
+/// (kNotFound, kInvalidArgument).
 Result<UpdateCost> update_cost(const graph::Graph& model, const graph::OpTable& ops, const study::Recipe& recipe);
 
 /// A new batch size and its gain.

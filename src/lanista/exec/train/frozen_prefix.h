@@ -35,9 +35,9 @@ struct FrozenModel {
 /// program, and threads that use it wait for each other. Source: common prefixes in Retiarii (OSDI'20, section 4).
 class FrozenPrefix {
  public:
-  /// Compiles the prefix and cuts the model behind the frozen nodes. Errors: those of graph::cut_behind_frozen;
-  /// kInvalidArgument (weights that are missing or do not fit, by name); kResourceExhausted, kUnimplemented of
-  /// program::Program.
+  /// Compiles the prefix and cuts the model behind the frozen nodes. Errors: those of graph::cut_behind_frozen
+  /// (kNotFound, kInvalidArgument, kNotApplicable, kUnimplemented); kInvalidArgument (weights that are missing or do
+  /// not fit, by name); kResourceExhausted, kUnimplemented of program::Program.
   static Result<FrozenPrefix> create(const FrozenModel& input);
 
   /// The part that is trained. Its state tensors, fresh weights and dropout masks are those of the whole model.

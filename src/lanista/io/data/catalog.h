@@ -54,7 +54,8 @@ struct DataReport {
 };
 
 /// Opens `config.source` and checks it, relative paths below `folder`. It warns of rare or absent classes, constant
-/// features, test rows that equal a training row, and missing cells. Warnings are no errors. Errors: those of open().
+/// features, test rows that equal a training row, and missing cells. Warnings are no errors. Errors: those of open()
+/// (kNotFound, kInvalidArgument, kDataLoss, kResourceExhausted, kUnimplemented).
 Result<DataReport> check_source(const study::DataConfig& config, const std::string& folder, FileSystem& fs);
 
 }  // namespace lanista::data

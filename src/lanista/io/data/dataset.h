@@ -131,7 +131,8 @@ Result<Dataset> open(const study::DataConfig& config, const std::string& folder,
                      std::int64_t repetitions = 1);
 
 /// Reads a source as open() does and returns its rows before normalisation, and their split. With config.folds the
-/// split is one with a validation part, and no folds are made. Errors: those of open().
+/// split is one with a validation part, and no folds are made. Errors: those of open() (kNotFound, kInvalidArgument,
+/// kDataLoss, kResourceExhausted, kUnimplemented).
 Result<std::pair<RawData, Split>> open_raw(const study::DataConfig& config, const std::string& folder, FileSystem& fs);
 
 /// `rows` in the random order in which epoch number `epoch` (from 0) trains on them: a function of the arguments alone.

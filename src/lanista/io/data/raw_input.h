@@ -28,8 +28,9 @@ inline constexpr float kNoTarget = std::numeric_limits<float>::quiet_NaN();
 /// and are counted in the result. A single sample is one row. Rows have the order of the files, an official test part
 /// last.
 ///
-/// The result's specification is `spec`. Errors: those of open(); kDataLoss (shapes, columns or classes that do not
-/// fit), kInvalidArgument (a format that cannot replace that of the data set).
+/// The result's specification is `spec`. Errors: those of open() (kNotFound, kInvalidArgument, kDataLoss,
+/// kResourceExhausted, kUnimplemented); kDataLoss (shapes, columns or classes that do not fit), kInvalidArgument (a
+/// format that cannot replace that of the data set).
 Result<RawData> read_raw(const DataSpec& spec, const std::string& path, FileSystem& fs);
 
 }  // namespace lanista::data

@@ -58,7 +58,7 @@ struct SourceKind {
   std::string help;                                        ///< one sentence for the user
   std::vector<Option> options;                             ///< its options
   PathCount paths = PathCount::kNone;                      ///< number of paths in the argument
-  Result<LoadedRows> (*read)(const ReadRequest& request);  ///< the reader; errors as open(), at the file
+  Result<LoadedRows> (*read)(const ReadRequest& request);  ///< reads the rows; errors: those of open()
 };
 /// All kinds of sources, built-in data sets first. The reference is to a constant.
 const std::vector<SourceKind>& source_kinds();
@@ -67,15 +67,23 @@ const std::vector<SourceKind>& source_kinds();
 /// name; an option that the kind does not have).
 Result<const SourceKind*> source_kind_of(const Source& source);
 
-// The readers, one for each kind. Errors: those of open().
-Result<LoadedRows> read_builtin(const ReadRequest& request);    ///< built-in data
-Result<LoadedRows> read_synthetic(const ReadRequest& request);  ///< generated data
-Result<LoadedRows> read_csv(const ReadRequest& request);        ///< tables
-Result<LoadedRows> read_npy(const ReadRequest& request);        ///< NumPy arrays
-Result<LoadedRows> read_npz(const ReadRequest& request);        ///< NumPy archives
-Result<LoadedRows> read_idx(const ReadRequest& request);        ///< IDX files
-Result<LoadedRows> read_cifar(const ReadRequest& request);      ///< CIFAR batches
-Result<LoadedRows> read_images(const ReadRequest& request);     ///< folders of images
-Result<LoadedRows> read_tokens(const ReadRequest& request);     ///< texts
+/// Reads the rows of data that are built into the program. Errors: those of open().
+Result<LoadedRows> read_builtin(const ReadRequest& request);
+/// Reads the rows of generated data. Errors: those of open().
+Result<LoadedRows> read_synthetic(const ReadRequest& request);
+/// Reads the rows of tables as CSV files. Errors: those of open().
+Result<LoadedRows> read_csv(const ReadRequest& request);
+/// Reads the rows of NumPy arrays (.npy). Errors: those of open().
+Result<LoadedRows> read_npy(const ReadRequest& request);
+/// Reads the rows of NumPy archives (.npz). Errors: those of open().
+Result<LoadedRows> read_npz(const ReadRequest& request);
+/// Reads the rows of IDX files, as MNIST has. Errors: those of open().
+Result<LoadedRows> read_idx(const ReadRequest& request);
+/// Reads the rows of CIFAR batches. Errors: those of open().
+Result<LoadedRows> read_cifar(const ReadRequest& request);
+/// Reads the rows of folders of images. Errors: those of open().
+Result<LoadedRows> read_images(const ReadRequest& request);
+/// Reads the rows of texts. Errors: those of open().
+Result<LoadedRows> read_tokens(const ReadRequest& request);
 
 }  // namespace lanista::data

@@ -60,7 +60,8 @@ class Catalogue {
   /// Adds a model that best() may offer. Errors: kAlreadyExists (the id), kInvalidArgument (an empty id, or a quality
   /// that is not finite).
   Result<void> add(CatalogueEntry entry, const MatchModel& model);
-  /// Adds a packed model with indices into signatures(). Errors: kAlreadyExists, kInvalidArgument, as above.
+  /// Adds a packed model with indices into signatures(). Errors: kAlreadyExists (the id), kInvalidArgument (an empty
+  /// id, or a quality that is not finite).
   Result<void> add(CatalogueEntry entry, PackedModel model);
   /// Adds a quality without a model: candidates of entry.task are ranked against it until remove(), but it is never
   /// offered. An entry with a quality that is not finite is ignored.

@@ -33,14 +33,15 @@ struct WarmStart {
 };
 
 /// The best start for `child` among models of `task` in `catalogue`; none if no model fits. `graph_of` returns the
-/// graph of a model by id. Errors: those of graph::verify() for the child; those of `graph_of`.
+/// graph of a model by id. Errors: those of graph::verify() (kNotFound, kInvalidArgument) for the child; those of
+/// `graph_of`.
 Result<std::optional<WarmStart>> query(const Catalogue& catalogue, const std::string& task, const graph::Graph& child,
                                        const graph::OpTable& ops,
                                        const std::function<Result<graph::Graph>(const std::string&)>& graph_of,
                                        const QueryOptions& options = {});
 
 /// The best start for `child` among live models of `task` in a store; none if no model fits. It writes nothing.
-/// Thread-safe. Errors: those of graph::verify() for the child; those of the store.
+/// Thread-safe. Errors: those of graph::verify() (kNotFound, kInvalidArgument) for the child; those of the store.
 Result<std::optional<WarmStart>> query(const Store& store, const graph::Graph& child, const TaskKey& task,
                                        const graph::OpTable& ops, const QueryOptions& options = {});
 

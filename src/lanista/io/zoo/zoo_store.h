@@ -118,8 +118,9 @@ class Store {
 
   /// Adds a trained model, unless admission_refusal() or enough better models of its structure refuse it. `now` is the
   /// time in seconds on the clock of lease(); leases that have expired by then protect no model. With 0 all leases
-  /// count. Errors: those of graph::verify(). Also kInvalidArgument (a tensor that is missing, has another shape or
-  /// belongs to no node, with its name; a quality that is not finite; texts that are too long).
+  /// count. Errors: those of graph::verify() (kNotFound, kInvalidArgument). Also kInvalidArgument (a tensor that is
+  /// missing, has another shape or belongs to no node, with its name; a quality that is not finite; texts that are too
+  /// long).
   Result<AddResult> add(const NewModel& model, const graph::OpTable& ops, std::int64_t now = 0);
 
   /// The models that find() and lease_all() select.

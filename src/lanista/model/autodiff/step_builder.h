@@ -49,7 +49,7 @@ class StepBuilder {
     std::map<graph::NodeId, graph::NodeId> origin;  ///< from step node to the model node for which it was added
   };
   /// Checks the whole graph with `graph::infer_shapes` and returns it. Errors: the kept error, or as in
-  /// `graph::infer_shapes`.
+  /// `graph::infer_shapes` (kNotFound, kInvalidArgument).
   Result<BuiltStep> finish() &&;
 
  private:

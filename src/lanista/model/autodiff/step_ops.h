@@ -9,18 +9,18 @@
 // The operators that occur only in step graphs, by theme.
 namespace lanista::autodiff {
 
-/// Adds the sources of step graphs and the operators of the commit section. Errors, also of the next functions:
+/// Adds the definitions of the sources of step graphs and of the operators of the commit section. Errors:
 /// kAlreadyExists for a name in the table.
 Result<void> add_state_ops(graph::OpTable& table);
-/// Adds the gradients of linear layers and convolutions.
+/// Adds the definitions of the gradients of linear layers and convolutions. Errors: kAlreadyExists.
 Result<void> add_linear_grad_ops(graph::OpTable& table);
-/// Adds the train forms of normalisations and their gradients.
+/// Adds the definitions of the train forms of normalisations and their gradients. Errors: kAlreadyExists.
 Result<void> add_norm_train_ops(graph::OpTable& table);
-/// Adds the gradients of sequence operators.
+/// Adds the definitions of the gradients of sequence operators. Errors: kAlreadyExists.
 Result<void> add_sequence_grad_ops(graph::OpTable& table);
-/// Adds the gradients of slices, gates and resizing.
+/// Adds the definitions of the gradients of slices, gates and resizing. Errors: kAlreadyExists.
 Result<void> add_image_grad_ops(graph::OpTable& table);
-/// Adds the gradients of softmax, dropout, pooling and data movement.
+/// Adds the definitions of the gradients of softmax, dropout, pooling and data movement. Errors: kAlreadyExists.
 Result<void> add_other_grad_ops(graph::OpTable& table);
 
 /// Defines a step operator with `num_inputs` inputs and no attributes. `infer` returns the types of its outputs.

@@ -68,12 +68,13 @@ graph::OpTable training_ops(const graph::OpTable& model_ops);
 
 /// Derives the training step of a model. `ops` must be the result of training_ops().
 ///
-/// Errors: as in `graph::verify` for an invalid model; kInvalidArgument for an unknown loss or optimiser, or if the
-/// loss does not accept the shape of the output. Cross-entropy needs [N, classes] with at least two classes, for
-/// example.
+/// Errors: as in `graph::verify` (kNotFound, kInvalidArgument) for an invalid model; kInvalidArgument for an unknown
+/// loss or optimiser, or if the loss does not accept the shape of the output. Cross-entropy needs [N, classes] with at
+/// least two classes, for example.
 Result<TrainingStep> derive_training_step(const graph::Graph& model, const StepOptions& options,
                                           const graph::OpTable& ops);
-/// Derives the inference step of a model. `ops` must be the result of training_ops(). Errors: as in `graph::verify`.
+/// Derives the inference step of a model. `ops` must be the result of training_ops(). Errors: as in `graph::verify`
+/// (kNotFound, kInvalidArgument).
 Result<InferenceStep> derive_inference_step(const graph::Graph& model, const graph::OpTable& ops);
 
 }  // namespace lanista::autodiff

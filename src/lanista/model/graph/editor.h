@@ -60,7 +60,7 @@ class Editor {
   /// The graph as edited so far. The reference shows later edits; a reference to a node ends with the next edit of that
   /// node.
   const Graph& graph() const { return builder_.peek(); }
-  /// Infers the types of the graph as edited so far. Errors as in `infer_shapes`.
+  /// Infers the types of the graph as edited so far. Errors as in `infer_shapes` (kNotFound, kInvalidArgument).
   Result<Types> types() const;
 
   /// Adds a node with a new id and returns the id. The inputs are checked in `commit`.
@@ -85,8 +85,8 @@ class Editor {
   /// Removes a node. No node may read it when `commit` runs.
   void remove(NodeId node);
 
-  /// Verifies the graph and returns it with the recorded edits. Errors as in `verify`. The editor is of no use
-  /// afterwards.
+  /// Verifies the graph and returns it with the recorded edits. Errors as in `verify` (kNotFound, kInvalidArgument).
+  /// The editor is of no use afterwards.
   Result<Edited> commit() &&;
 
  private:

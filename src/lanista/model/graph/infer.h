@@ -44,7 +44,7 @@ Result<void> verify(const Graph& graph, const OpTable& ops);
 /// Infers and returns the types of all values of a model or a step graph.
 ///
 /// Unlike `verify`, it accepts step operators, and it needs no `input`, no `output` and no path between them. Errors as
-/// in `verify` for what it checks.
+/// in `verify` (kNotFound, kInvalidArgument) for what it checks.
 Result<Types> infer_shapes(const Graph& graph, const OpTable& ops);
 
 /// Returns the graph hash of a model, which is equal for two graphs if and only if they are the same model.
@@ -61,7 +61,8 @@ struct NamedParam {
   std::string name;  ///< "n<node id>.<parameter>", such as "n3.weight"
   ParamSpec spec;    ///< shape, initial values, and whether it is trained
 };
-/// Returns all parameters and buffers of a graph, in dependency order of their nodes. Errors as in `infer_shapes`.
+/// Returns all parameters and buffers of a graph, in dependency order of their nodes. Errors as in `infer_shapes`
+/// (kNotFound, kInvalidArgument).
 Result<std::vector<NamedParam>> parameters(const Graph& graph, const OpTable& ops);
 
 /// Total cost and size of a model.
@@ -69,7 +70,8 @@ struct ModelCost {
   Cost forward;                 ///< FLOPs and bytes of one sample's forward pass, in inference form
   std::int64_t parameters = 0;  ///< number of elements of all trained parameters
 };
-/// Adds up the cost and the trained parameters of all nodes of a graph. Errors as in `infer_shapes`.
+/// Adds up the cost and the trained parameters of all nodes of a graph. Errors as in `infer_shapes` (kNotFound,
+/// kInvalidArgument).
 Result<ModelCost> model_cost(const Graph& graph, const OpTable& ops);
 
 }  // namespace lanista::graph

@@ -20,10 +20,10 @@ struct Cut {
 ///
 /// The prefix is the longest one without a trained parameter and without random masks. It may include nodes without
 /// parameters that are not in `frozen`. State tensors of the head keep their names, so initial weights and dropout
-/// masks are those of the whole model. O((n + edges) log n).
-/// Errors: as in `verify` for an invalid model; kNotFound for a frozen node that the model lacks; kInvalidArgument if
-/// nothing is left to train. It is kNotApplicable if the prefix would be the input alone. It is kUnimplemented if a
-/// frozen node follows a trained one, or if the head would read several values of the prefix. The message names them.
+/// masks are those of the whole model. O((n + edges) log n). Errors: as in `verify` (kNotFound, kInvalidArgument) for
+/// an invalid model; kNotFound for a frozen node that the model lacks; kInvalidArgument if nothing is left to train. It
+/// is kNotApplicable if the prefix would be the input alone. It is kUnimplemented if a frozen node follows a trained
+/// one, or if the head would read several values of the prefix. The message names them.
 Result<Cut> cut_behind_frozen(const Graph& model, const std::set<NodeId>& frozen, const OpTable& ops);
 
 }  // namespace lanista::graph

@@ -251,8 +251,9 @@ std::size_t num_data_inputs(const Node& node, const OpDef& def);
 /// number. Errors: kNotFound for an unknown operator, with the nearest name; kInvalidArgument for a wrong number of
 /// inputs, or an unknown, missing or invalid attribute.
 Result<void> check_node(const Node& node, const OpTable& ops);
-/// Checks one node against `def`, the definition of its operator in `ops`; null: an unknown operator. Errors as in the
-/// other form of `check_node`.
+/// Checks one node against `def`, the definition of its operator in `ops`; null: an unknown operator. Errors: kNotFound
+/// for an unknown operator, with the nearest name in `ops`; kInvalidArgument for a wrong number of inputs, or an
+/// unknown, missing or invalid attribute.
 Result<void> check_node(const Node& node, const OpDef* def, const OpTable& ops);
 
 }  // namespace lanista::graph

@@ -50,8 +50,9 @@ struct Candidate {
 /// mutations follow. A value; const functions are thread-safe.
 class ModelSpace {
  public:
-  /// Makes a space of base models. Errors: as in `graph::verify` for an invalid base model; kInvalidArgument if there
-  /// is no base model, or if one exceeds the limits. `where` is the name of the base model.
+  /// Makes a space of base models. Errors: as in `graph::verify` (kNotFound, kInvalidArgument) for an invalid base
+  /// model; kInvalidArgument if there is no base model, or if one exceeds the limits. `where` is the name of the base
+  /// model.
   static Result<ModelSpace> make(graph::OpTable ops, std::vector<BaseModel> bases,
                                  std::vector<std::shared_ptr<const Mutator>> mutators, RepairPolicy repair,
                                  Limits limits);
@@ -64,8 +65,8 @@ class ModelSpace {
                                  Limits limits);
 
   /// Freezes nodes of the base models, by id. Then mutate() rejects a mutation that changes such a node or makes it
-  /// depend on a trained node. So all models share the frozen prefix. Errors: as in `graph::cut_behind_frozen` for a
-  /// base model.
+  /// depend on a trained node. So all models share the frozen prefix. Errors: as in `graph::cut_behind_frozen`
+  /// (kNotFound, kInvalidArgument, kNotApplicable, kUnimplemented) for a base model.
   Result<void> freeze(std::set<graph::NodeId> nodes);
   /// The ids of the frozen nodes. Empty before freeze().
   const std::set<graph::NodeId>& frozen() const { return frozen_; }

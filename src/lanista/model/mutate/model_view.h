@@ -24,8 +24,8 @@ Error not_applicable(std::string message);
 /// A model with the types of its values. It keeps references, so graph and table must live as long as the view.
 class ModelView {
  public:
-  /// Infers the types of a model. Errors: as in `graph::infer_shapes`; kInvalidArgument if the model has not exactly
-  /// one node `output`.
+  /// Infers the types of a model. Errors: as in `graph::infer_shapes` (kNotFound, kInvalidArgument); kInvalidArgument
+  /// if the model has not exactly one node `output`.
   static Result<ModelView> make(const graph::Graph& model, const graph::OpTable& ops);
 
   /// The model.
@@ -72,8 +72,8 @@ graph::NodeId unrepaired(const graph::Graph& model, graph::Port port);
 /// output.
 bool is_head(const graph::Graph& model, const graph::OpTable& ops, graph::NodeId layer);
 
-/// The type of output 0 of operator `op` with these attributes and inputs. Errors: as in `check_node`, or
-/// kInvalidArgument from shape inference.
+/// The type of output 0 of operator `op` with these attributes and inputs. Errors: as in `check_node` (kNotFound,
+/// kInvalidArgument), or kInvalidArgument from shape inference.
 Result<graph::ValueType> result_type(const graph::OpTable& ops, const std::string& op, const graph::Attrs& attrs,
                                      std::span<const graph::ValueType> inputs);
 

@@ -45,7 +45,7 @@ graph::ValueType common_type(std::span<const graph::ValueType> have, const Repai
 graph::ValueType input_type(graph::ValueType common, const graph::ValueType& have, std::optional<std::size_t> axis);
 
 /// Repairs joins as `repair_joins` does, and returns the types of the repaired graph. Errors: as in `repair_joins` and
-/// `graph::infer_shapes`.
+/// `graph::infer_shapes` (kNotFound, kInvalidArgument).
 Result<graph::Types> repair_and_type(graph::Editor& editor, const graph::OpTable& ops, const RepairPolicy& policy);
 
 /// Ends a mutation: repairs joins, checks that the type of the output is that of `before`, and commits the edits.

@@ -37,20 +37,21 @@ AttrSpec optional_flag(std::string name, bool value, std::string help);
 /// Defines an integer attribute that follows from the inputs, so that no node may set it.
 AttrSpec derived(std::string name, std::string help);
 
-/// Returns the types of an operator with one output of this shape. Errors as in `values`.
+/// Returns the types of an operator with one output of this shape. Errors: kInvalidArgument for a dimension below 1, or
+/// more than kMaxValueElements elements for one sample.
 Result<std::vector<ValueType>> value(Shape shape, DType dtype = DType::kReal);
 /// Returns `types` as the types of an operator's outputs, in order, after a check of their sizes.
 /// Errors: kInvalidArgument for a dimension below 1, or more than kMaxValueElements elements for one sample.
 Result<std::vector<ValueType>> values(std::vector<ValueType> types);
 
-/// Checks that data input `i` has real numbers and a batch dimension. Errors, also of the next checks:
-/// kInvalidArgument.
+/// Checks that data input `i` has real numbers and a batch dimension. Errors: kInvalidArgument.
 Result<void> require_real(const OpArgs& args, std::size_t i = 0);
-/// Checks that all data inputs have real numbers, a batch dimension and equal shapes.
+/// Checks that all data inputs have real numbers, a batch dimension and equal shapes. Errors: kInvalidArgument.
 Result<void> require_same_shapes(const OpArgs& args);
-/// Checks that data input `i` is a real tensor [N, C, H, W].
+/// Checks that data input `i` is a real tensor [N, C, H, W]. Errors: kInvalidArgument.
 Result<void> require_image(const OpArgs& args, std::size_t i = 0);
-/// Checks that data input `i` has exactly this type. `what` describes the input in the message.
+/// Checks that data input `i` has exactly this type. `what` describes the input in the message. Errors:
+/// kInvalidArgument.
 Result<void> require_type(const OpArgs& args, std::size_t i, const ValueType& type, std::string_view what);
 /// Checks that no parameter or buffer has over kMaxValueElements elements. Errors: kInvalidArgument.
 Result<void> require_valid_params(const std::vector<ParamSpec>& params);
@@ -105,31 +106,32 @@ enum class SavedValue { kInput, kOutput };
 /// last, when name and attributes of `def` are complete.
 void add_elementwise_gradient(OpDef& def, SavedValue saved);
 
-/// Adds `input` and `output` to the table. Errors, also of the next functions: kAlreadyExists for a name in the table.
+/// Adds the definitions of `input` and `output` to the table. Errors: kAlreadyExists for a name in the table.
 Result<void> add_source_ops(OpTable& table);
-/// Adds `linear` and related operators.
+/// Adds the definitions of `linear` and related operators. Errors: kAlreadyExists.
 Result<void> add_linear_ops(OpTable& table);
-/// Adds the convolutions of images.
+/// Adds the definitions of convolutions of images. Errors: kAlreadyExists.
 Result<void> add_conv_ops(OpTable& table);
-/// Adds the normalisations.
+/// Adds the definitions of normalisations. Errors: kAlreadyExists.
 Result<void> add_norm_ops(OpTable& table);
-/// Adds smooth activations, softmax and dropout.
+/// Adds the definitions of smooth activations, softmax and dropout. Errors: kAlreadyExists.
 Result<void> add_activation_ops(OpTable& table);
-/// Adds the pooling operators of images.
+/// Adds the definitions of pooling operators of images. Errors: kAlreadyExists.
 Result<void> add_pool_ops(OpTable& table);
-/// Adds `flatten`, `reshape`, `transpose`, `pad`, `slice` and `mean`.
+/// Adds the definitions of `flatten`, `reshape`, `transpose`, `pad`, `slice` and `mean`. Errors: kAlreadyExists.
 Result<void> add_shape_ops(OpTable& table);
-/// Adds the operators that join several inputs.
+/// Adds the definitions of operators that join several inputs. Errors: kAlreadyExists.
 Result<void> add_combine_ops(OpTable& table);
-/// Adds the activations with straight pieces, such as relu6.
+/// Adds the definitions of activations with straight pieces, such as relu6. Errors: kAlreadyExists.
 Result<void> add_piecewise_ops(OpTable& table);
-/// Adds the operators that scale, permute or normalise channels.
+/// Adds the definitions of operators that scale, permute or normalise channels. Errors: kAlreadyExists.
 Result<void> add_channel_ops(OpTable& table);
-/// Adds `resize` and `upsample`.
+/// Adds the definitions of `resize` and `upsample`. Errors: kAlreadyExists.
 Result<void> add_resize_ops(OpTable& table);
-/// Adds the convolution and pooling of sequences, which decompose to operators of images.
+/// Adds the definitions of convolution and pooling of sequences, which decompose to operators of images. Errors:
+/// kAlreadyExists.
 Result<void> add_window1d_ops(OpTable& table);
-/// Adds the operators of token sequences.
+/// Adds the definitions of operators of token sequences. Errors: kAlreadyExists.
 Result<void> add_sequence_ops(OpTable& table);
 
 }  // namespace lanista::graph::ops

@@ -41,11 +41,11 @@ class TypedNodes {
   Result<TypedPort> add(std::int64_t id, const std::string& op, const std::vector<TypedPort>& inputs,
                         graph::Attrs attrs, const std::string& label = {});
   /// Adds one node and, if it is a join, first the repairs of its inputs. Returns output 0. It uses up to join_ids()
-  /// ids from `id`. Errors as in add().
+  /// ids from `id`. Errors: kNotApplicable for attributes or shapes that do not fit, or too many nodes.
   Result<TypedPort> layer(std::int64_t id, const std::string& op, const std::vector<TypedPort>& inputs,
                           const graph::Attrs& attrs, const std::string& label);
   /// Joins several values and returns the result. `places` is the number of possible inputs, which fixes the ids after
-  /// the repairs. Errors as in add().
+  /// the repairs. Errors: kNotApplicable for shapes that do not fit, or too many nodes.
   Result<TypedPort> join(std::int64_t id, Join how, const std::vector<JoinInput>& values, std::size_t places);
   /// Returns the graph of the nodes on which the output depends. Errors: kNotApplicable if `graph::verify` refuses the
   /// graph.

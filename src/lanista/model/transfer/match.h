@@ -32,7 +32,7 @@ struct MatchModel {
   std::int64_t params = 0;  ///< number of elements of all parameters and buffers
   Digest hash;              ///< graph hash
 
-  /// Converts a graph. Errors: as in `graph::verify`.
+  /// Converts a graph. Errors: as in `graph::verify` (kNotFound, kInvalidArgument).
   static Result<MatchModel> of(const graph::Graph& graph, const graph::OpTable& ops);
 };
 

@@ -95,7 +95,8 @@ std::vector<graph::NodePair> lineage_mapping(const graph::Graph& parent, const g
 /// keeps the function, or zero if their result is added to a value of the parent.
 ///
 /// O(classes + nodes + elements of index lists) for each of up to 200 tries. The tries choose, axis by axis, how a
-/// width grows: appended copies, neighbouring copies or means. Errors: as in `graph::verify` for either model.
+/// width grows: appended copies, neighbouring copies or means. Errors: as in `graph::verify` (kNotFound,
+/// kInvalidArgument) for either model.
 Result<TransferPlan> plan_transfer(const graph::Graph& parent, const graph::Graph& child,
                                    std::span<const graph::NodePair> mapping, const graph::OpTable& ops,
                                    const TransferOptions& options = {});

@@ -98,9 +98,9 @@ struct Problem {
 /// of operators that do not exist, times that are negative or not finite, and more than 64 batch sizes. So are more
 /// than kMaxDeviceClasses classes or kMaxDevices devices.
 Result<void> check(const Problem& problem);
-/// Checks a model. Errors: as for a problem.
+/// Checks a model. Errors: kInvalidArgument with the wrong operator or edge, and what is allowed.
 Result<void> check(const Model& model);
-/// Checks devices. Errors: as for a problem.
+/// Checks devices. Errors: kInvalidArgument with the wrong class or link, and what is allowed.
 Result<void> check(const Devices& devices);
 
 /// Consumers and producers of every operator.

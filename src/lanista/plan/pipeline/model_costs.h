@@ -31,7 +31,7 @@ std::string pass_work(std::string_view pass, const graph::Node& node, const grap
 ///
 /// Input and output nodes of the graph are not operators. Values are float32. An operator keeps its output until the
 /// backward pass. `batch` is the number of samples of a step. `parameter_copies` is Model::parameter_copies. The hash
-/// is graph::canonical_hash. Errors: those of graph::infer_shapes and of check(Model).
+/// is graph::canonical_hash. Errors: those of graph::infer_shapes (kNotFound, kInvalidArgument) and of check(Model).
 Result<Model> model_of(const graph::Graph& graph, const graph::OpTable& ops, std::int64_t batch,
                        double parameter_copies, const NodeCosts& costs);
 

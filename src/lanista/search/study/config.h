@@ -334,8 +334,8 @@ std::optional<double> default_number(const StudyConfig& config, const std::strin
 /// Returns the recipe of a trial with this sample. `loss` is the resolved name of the loss. Errors: kInvalidArgument
 /// (unknown name, wrong type, or a value out of range).
 Result<Recipe> make_recipe(const StudyConfig& config, const std::string& loss, const space::Sample& sample);
-/// Sets the hyper-parameters of `sample` in `recipe` and ignores model choices. Errors: those of make_recipe. After an
-/// error some of them may be set.
+/// Sets the hyper-parameters of `sample` in `recipe` and ignores model choices. Errors: those of make_recipe
+/// (kInvalidArgument). After an error some of them may be set.
 Result<void> apply_sample(Recipe& recipe, const space::Sample& sample);
 /// Sets the hyper-parameters of `sample` in `numbers`. Errors: kInvalidArgument (a name that is no step setting, a
 /// wrong type, or a value out of range).

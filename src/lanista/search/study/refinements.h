@@ -14,7 +14,7 @@ Proposal refinement_of(TrialId trial, const Proposal& proposal);
 
 /// Returns the recipe of a proposal: that of its sample (make_recipe). A refinement has the tuning of strategy.then in
 /// place of train.tune. If that changes the learning rate, the schedule is constant, without warm-up. Errors: those of
-/// make_recipe; kDataLoss (a refinement in a study without a second stage).
+/// make_recipe (kInvalidArgument); kDataLoss (a refinement in a study without a second stage).
 Result<Recipe> recipe_of(const StudyConfig& config, const std::string& loss, const Proposal& proposal);
 
 }  // namespace lanista::study

@@ -37,7 +37,8 @@ struct StepShape {
   double nominal_update() const;
   bool operator==(const StepShape&) const = default;
 };
-/// Returns the step shape of a trial's model and recipe. O(nodes). Errors: those of graph::infer_shapes.
+/// Returns the step shape of a trial's model and recipe. O(nodes). Errors: those of graph::infer_shapes (kNotFound,
+/// kInvalidArgument).
 Result<StepShape> step_shape(const graph::Graph& model, const graph::OpTable& ops, const Recipe& recipe);
 
 /// Measurements of one program on one machine in one study. They are means over the spans of its trials, so other load

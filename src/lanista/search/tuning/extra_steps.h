@@ -41,7 +41,8 @@ ExtraSteps search_steps(const TuneRules& rules, const EpochSchedule& epochs, std
 /// parents.
 ExtraSteps race_steps(const TrainConfig& train, const Proposal& proposal, const EpochSchedule& epochs);
 
-/// Returns the extra steps of searches and race of a trial with this recipe. Errors: those of tune_rules.
+/// Returns the extra steps of searches and race of a trial with this recipe. Errors: those of tune_rules
+/// (kInvalidArgument).
 Result<ExtraSteps> extra_steps(const TrainConfig& train, const Proposal& proposal, const Recipe& recipe,
                                const EpochSchedule& epochs);
 

@@ -29,7 +29,8 @@ inline constexpr std::int64_t kMaxExtent = std::int64_t{1} << 20;
 class OnnxView {
  public:
   /// Makes a view of `model` and computes all nodes with constant inputs. `budget` first gets twice the bytes of the
-  /// constants in the file, then pays for folded ones. Errors: those of fold_node(), with the node.
+  /// constants in the file, then pays for folded ones. Errors: those of fold_node() (kDataLoss, kUnimplemented,
+  /// kResourceExhausted), with the node.
   static Result<OnnxView> make(const OnnxModel& model, ByteBudget& budget);
 
   std::int64_t opset() const { return opset_; }  ///< version of the operator set
@@ -83,11 +84,14 @@ class NodeReader {
 
   /// Checks that the node has no other attributes than `names`. Errors: kUnimplemented (it has another one).
   Result<void> allow_attributes(std::initializer_list<std::string_view> names) const;
-  // An attribute, or the default value if it is absent. Errors: kDataLoss if it has another type.
-  Result<std::int64_t> integer(std::string_view name, std::int64_t default_value) const;  ///< an integer
-  Result<double> real(std::string_view name, double default_value) const;                 ///< a real number
-  Result<std::string> text(std::string_view name, std::string default_value) const;       ///< a text
-  Result<List> list(std::string_view name, List default_value) const;                     ///< a list of integers
+  /// The integer attribute `name`, or the default value if it is absent. Errors: kDataLoss (another type).
+  Result<std::int64_t> integer(std::string_view name, std::int64_t default_value) const;
+  /// The real attribute `name`, or the default value if it is absent. Errors: kDataLoss (another type).
+  Result<double> real(std::string_view name, double default_value) const;
+  /// The text attribute `name`, or the default value if it is absent. Errors: kDataLoss (another type).
+  Result<std::string> text(std::string_view name, std::string default_value) const;
+  /// The attribute `name`, a list of integers, or the default value if it is absent. Errors: kDataLoss (another type).
+  Result<List> list(std::string_view name, List default_value) const;
   /// Checks that the attribute is `value` or absent. Errors: kUnimplemented (another value), kDataLoss (another type).
   Result<void> require_value(std::string_view name, std::int64_t value) const;
 
@@ -95,7 +99,8 @@ class NodeReader {
   bool has(std::size_t i) const { return i < node_.inputs.size() && !node_.inputs[i].empty(); }
   /// The name of the computed value that is input `i`. Errors: kDataLoss (absent), kUnimplemented (a constant).
   Result<std::string> computed_input(std::size_t i) const;
-  /// The names of the computed values that are the inputs, in order. Errors: as computed_input().
+  /// The names of the computed values that are the inputs, in order. Errors: as computed_input() (kDataLoss,
+  /// kUnimplemented).
   Result<std::vector<std::string>> computed_inputs() const;
   /// The float32 constant that is input `i`, never null. Errors: kDataLoss (absent), kUnimplemented (computed, or
   /// another type).
@@ -103,7 +108,8 @@ class NodeReader {
   /// The integers of the constant that is input `i`. Errors: kDataLoss (absent, no integers, or several dimensions),
   /// kUnimplemented (computed).
   Result<List> integers(std::size_t i) const;
-  /// The integers of the attribute, as in old opsets, else of input `i`; none if both are absent. Errors: as above.
+  /// The integers of the attribute, as in old opsets, else of input `i`; none if both are absent. Errors: as
+  /// the form without an attribute.
   Result<std::optional<List>> integers(std::string_view attribute, std::size_t i) const;
   /// The integers of input `i`, which is a constant or computed from shapes. Errors: kDataLoss, kUnimplemented
   /// (neither).
@@ -137,7 +143,7 @@ class ModelWriter {
   /// Dimensions of a value; the batch is -1.
   const List& dims(graph::Port port) const { return types_.at(port).shape.dims; }
   /// The graph, without nodes that its output does not need, and its weights in the order of graph::parameters().
-  /// Errors: those of graph::verify().
+  /// Errors: those of graph::verify() (kNotFound, kInvalidArgument).
   Result<std::pair<graph::Graph, std::vector<Tensor>>> finish() &&;
 
  private:
@@ -167,14 +173,20 @@ using RewriteRules = std::map<std::string, std::vector<RewriteRule>, std::less<>
 
 /// All rules of from_onnx(). For each ONNX operator, rules for groups of nodes come first.
 RewriteRules import_rules();
-// The parts of import_rules().
-RewriteRules dense_rules();       ///< products with matrices
-RewriteRules window_rules();      ///< convolutions and pools
-RewriteRules resize_rules();      ///< resizing of images
-RewriteRules norm_rules();        ///< normalisation layers
-RewriteRules shape_rules();       ///< operators on shapes
-RewriteRules arithmetic_rules();  ///< arithmetic and activations
-RewriteRules sequence_rules();    ///< sequences
+/// The rules that import products with matrices.
+RewriteRules dense_rules();
+/// The rules that import convolutions and pools.
+RewriteRules window_rules();
+/// The rules that import the resizing of images.
+RewriteRules resize_rules();
+/// The rules that import normalisation layers.
+RewriteRules norm_rules();
+/// The rules that import operators on shapes, such as Reshape.
+RewriteRules shape_rules();
+/// The rules that import arithmetic and activations.
+RewriteRules arithmetic_rules();
+/// The rules that import operators on token sequences, such as the look-up of embeddings by Gather.
+RewriteRules sequence_rules();
 
 /// The replacement by one operator `op` with these attributes and copies of `params`, which reads `input_values`.
 Rewrite single_operator(std::vector<std::string> input_values, std::string op, graph::Attrs attrs = {},
@@ -183,15 +195,24 @@ Rewrite single_operator(std::vector<std::string> input_values, std::string op, g
 /// attributes.
 RewriteRule same_operator(const std::string& op);
 
-// Rules for groups of nodes, each with the ONNX operators of the last node of its group.
-Result<Rewrite> silu_group(const NodeReader& node_reader);               ///< Ends in Mul.
-Result<Rewrite> gelu_group(const NodeReader& node_reader);               ///< Ends in Mul.
-Result<Rewrite> group_norm_group(const NodeReader& node_reader);         ///< Ends in Reshape.
-Result<Rewrite> affine_group_norm_group(const NodeReader& node_reader);  ///< Ends in Add.
-Result<Rewrite> linear_group(const NodeReader& node_reader);             ///< Ends in Add.
-Result<Rewrite> causal_mask_group(const NodeReader& node_reader);        ///< Ends in Add.
-Result<Rewrite> adaptive_pool_group(const NodeReader& node_reader);      ///< Ends in MatMul.
-Result<Rewrite> affine_group(const NodeReader& node_reader);             ///< Ends in Add, Sub, Mul or Div.
+// A rule for a group of nodes is called with the last node of the group.
+
+/// The rule that imports x * Sigmoid(x), which ends in Mul, as the operator silu.
+Result<Rewrite> silu_group(const NodeReader& node_reader);
+/// The rule that imports a GELU written with Erf or Tanh, which ends in Mul, as the operator gelu.
+Result<Rewrite> gelu_group(const NodeReader& node_reader);
+/// The rule that imports Reshape, InstanceNormalization, Reshape as the operator group_norm without scale and shift.
+Result<Rewrite> group_norm_group(const NodeReader& node_reader);
+/// The rule that imports the group of group_norm_group() with a scale (Mul) and a shift (Add) as one group_norm.
+Result<Rewrite> affine_group_norm_group(const NodeReader& node_reader);
+/// The rule that imports MatMul by a constant matrix and Add of a constant bias as the operator linear.
+Result<Rewrite> linear_group(const NodeReader& node_reader);
+/// The rule that imports Add of a constant mask with minus infinity above the diagonal as the operator causal_mask.
+Result<Rewrite> causal_mask_group(const NodeReader& node_reader);
+/// The rule that imports two MatMul with constant averaging matrices as the operator adaptive_avg_pool2d.
+Result<Rewrite> adaptive_pool_group(const NodeReader& node_reader);
+/// The rule for a chain of Add, Sub, Mul or Div with constants, which ends in one of them.
+Result<Rewrite> affine_group(const NodeReader& node_reader);
 
 /// The notice for a gelu with erf. The operator gelu has the tanh form.
 inline constexpr const char* kErfNotice =

@@ -20,9 +20,10 @@ inline constexpr std::size_t kMaxRank = 64;  ///< largest number of dimensions o
 /// The largest number of integers in lists of one file. An integer needs one byte in a file and eight in memory.
 inline constexpr std::size_t kMaxPackedIntegers = std::size_t{1} << 20;
 
-// Errors of these functions state the problem; their callers add the location.
-Error malformed(std::string message);    ///< kDataLoss
-Error unsupported(std::string message);  ///< kUnimplemented
+/// Makes a kDataLoss error for a file that breaks a rule of ONNX. The caller adds the location.
+Error malformed(std::string message);
+/// Makes a kUnimplemented error for a valid file that lanista cannot import. The caller adds the location.
+Error unsupported(std::string message);
 /// A name from the file in quotes, shortened for messages.
 std::string in_quotes(std::string_view name);
 
