@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-namespace lanista::runtime {
+namespace lanista::inference {
 namespace {
 
 double share_of(std::int64_t part, std::int64_t whole) {
@@ -106,4 +106,4 @@ std::vector<Residuals> residuals_of(std::span<const double> predictions, std::sp
   return out;
 }
 
-}  // namespace lanista::runtime
+}  // namespace lanista::inference

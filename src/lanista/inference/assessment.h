@@ -8,7 +8,7 @@
 
 #include "lanista/search/study/assessment.h"
 
-namespace lanista::runtime {
+namespace lanista::inference {
 
 using study::ClassScore;
 using study::kResidualPercents;
@@ -44,4 +44,4 @@ std::vector<ClassScore> hardest_classes(std::span<const std::int64_t> confusion,
 std::vector<Residuals> residuals_of(std::span<const double> predictions, std::span<const float> targets,
                                     std::int64_t width);
 
-}  // namespace lanista::runtime
+}  // namespace lanista::inference

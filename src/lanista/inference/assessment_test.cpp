@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-namespace lanista::runtime {
+namespace lanista::inference {
 namespace {
 
 // Rows are labels: three classes, the last without rows.
@@ -54,4 +54,4 @@ TEST(ResidualsOf, AreNanForNanPredictions) {
 }
 
 }  // namespace
-}  // namespace lanista::runtime
+}  // namespace lanista::inference

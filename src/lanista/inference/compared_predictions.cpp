@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstddef>
 
-namespace lanista::runtime {
+namespace lanista::inference {
 
 ComparedPredictions rows_with_targets(const data::DataSpec& data, const data::RawData& raw,
                                       std::span<const double> predictions, std::int64_t outputs) {
@@ -25,4 +25,4 @@ ComparedPredictions rows_with_targets(const data::DataSpec& data, const data::Ra
   return out;
 }
 
-}  // namespace lanista::runtime
+}  // namespace lanista::inference

@@ -7,7 +7,7 @@
 #include "lanista/io/data/raw_input.h"
 #include "lanista/io/data/spec.h"
 
-namespace lanista::runtime {
+namespace lanista::inference {
 
 /// Predictions of rows with their true values, without the rows that have no target.
 struct ComparedPredictions {
@@ -21,4 +21,4 @@ struct ComparedPredictions {
 ComparedPredictions rows_with_targets(const data::DataSpec& data, const data::RawData& raw,
                                       std::span<const double> predictions, std::int64_t outputs);
 
-}  // namespace lanista::runtime
+}  // namespace lanista::inference

@@ -15,7 +15,7 @@
 #include "support/engine/local/cpp_program.h"
 #include "support/engine/local/study_process.h"
 
-namespace lanista::runtime {
+namespace lanista::inference {
 namespace {
 
 using engine::testing::kFolder;
@@ -214,4 +214,4 @@ TEST(FoldsPackage, IsAssessedOnRowsThatNoneOfItsModelsTrainedOn) {
 }
 
 }  // namespace
-}  // namespace lanista::runtime
+}  // namespace lanista::inference

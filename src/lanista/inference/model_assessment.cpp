@@ -15,7 +15,7 @@
 #include "lanista/inference/predictor.h"
 #include "lanista/io/data/spec.h"
 
-namespace lanista::runtime {
+namespace lanista::inference {
 namespace {
 
 using study::PartAssessment;
@@ -312,4 +312,4 @@ Result<study::ModelAssessment> assess_model(const engine::ModelPackage& package,
   return out;
 }
 
-}  // namespace lanista::runtime
+}  // namespace lanista::inference

@@ -7,7 +7,7 @@
 #include "lanista/io/data/dataset.h"
 #include "lanista/search/study/assessment.h"
 
-namespace lanista::runtime {
+namespace lanista::inference {
 
 /// A hash of the weights that a package predicts with, as hexadecimal text. Packages with equal weights and shares have
 /// equal identities. Empty: the package of one model has no recorded hash.
@@ -27,4 +27,4 @@ std::string identity_of(const engine::ModelPackage& package);
 Result<study::ModelAssessment> assess_model(const engine::ModelPackage& package, const data::Dataset& data,
                                             bool tested);
 
-}  // namespace lanista::runtime
+}  // namespace lanista::inference

@@ -15,7 +15,7 @@
 #include "support/engine/local/cpp_program.h"
 #include "support/engine/local/study_process.h"
 
-namespace lanista::runtime {
+namespace lanista::inference {
 namespace {
 
 using engine::testing::kFolder;
@@ -256,4 +256,4 @@ TEST(AssessModel, ReportsTheWorstOfManyClasses) {
 }
 
 }  // namespace
-}  // namespace lanista::runtime
+}  // namespace lanista::inference

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace lanista::runtime {
+namespace lanista::inference {
 namespace {
 
 std::vector<double> softmax(std::span<const double> logits) {
@@ -48,4 +48,4 @@ std::vector<double> prediction_values(const data::DataSpec& data, std::span<cons
   return out;
 }
 
-}  // namespace lanista::runtime
+}  // namespace lanista::inference

@@ -8,7 +8,7 @@
 #include "lanista/io/data/spec.h"
 
 // The numbers of a prediction as a user reads them.
-namespace lanista::runtime {
+namespace lanista::inference {
 
 /// The name of the class or label with this index from 0, or the index as text if the data set has no names.
 std::string class_name(const data::DataSpec& data, std::size_t index);
@@ -21,4 +21,4 @@ std::vector<std::string> prediction_columns(const data::DataSpec& data);
 /// They are probabilities of classes (softmax), probabilities of labels (sigmoid), or the targets unchanged.
 std::vector<double> prediction_values(const data::DataSpec& data, std::span<const double> outputs);
 
-}  // namespace lanista::runtime
+}  // namespace lanista::inference

@@ -17,7 +17,7 @@
 #include "lanista/model/graph/infer.h"
 #include "lanista/search/study/metric.h"
 
-namespace lanista::runtime {
+namespace lanista::inference {
 namespace {
 
 constexpr std::int64_t kBatch = 64;
@@ -361,4 +361,4 @@ Result<double> onnx_difference(const engine::ModelPackage& package, std::string_
   return largest;
 }
 
-}  // namespace lanista::runtime
+}  // namespace lanista::inference

@@ -14,7 +14,7 @@
 #include "lanista/inference/assessment.h"
 #include "lanista/io/formats/onnx/onnx_import.h"
 
-namespace lanista::runtime {
+namespace lanista::inference {
 
 /// A model package that is ready to predict: one model, or several with blended predictions. It runs the study's
 /// kernels in the study's order, so its numbers are equal to the study's. One thread at a time.
@@ -59,4 +59,4 @@ Result<Tensor> run_imported(const formats::ImportedModel& model, const Tensor& i
 /// of outputs, or a NaN or infinity on one side only).
 Result<double> onnx_difference(const engine::ModelPackage& package, std::string_view onnx, std::int64_t samples);
 
-}  // namespace lanista::runtime
+}  // namespace lanista::inference

@@ -18,20 +18,20 @@
 namespace lanista {
 namespace {
 
-Predictions predict_raw(const data::DataSpec& data, runtime::Predictor& predictor, data::RawData raw) {
+Predictions predict_raw(const data::DataSpec& data, inference::Predictor& predictor, data::RawData raw) {
   Predictions out;
   const std::vector<double> outputs = predictor.predict(raw.features);
   const auto num_outputs = static_cast<std::size_t>(predictor.outputs());
   const auto width = static_cast<std::size_t>(data.width());
   out.num_rows = raw.rows();
-  out.columns = runtime::prediction_columns(data);
+  out.columns = inference::prediction_columns(data);
   for (std::size_t row = 0; row * num_outputs < outputs.size(); ++row) {
     const auto last = std::span(outputs).subspan(row * num_outputs, num_outputs).last(width);
     if (data.classes > 0) {
       out.classes.push_back(
-          runtime::class_name(data, static_cast<std::size_t>(std::ranges::max_element(last) - last.begin())));
+          inference::class_name(data, static_cast<std::size_t>(std::ranges::max_element(last) - last.begin())));
     }
-    std::ranges::copy(runtime::prediction_values(data, last), std::back_inserter(out.values));
+    std::ranges::copy(inference::prediction_values(data, last), std::back_inserter(out.values));
   }
   out.warnings = std::move(raw.data_warnings);
   out.row_names = std::move(raw.names);
@@ -42,7 +42,7 @@ Predictions predict_raw(const data::DataSpec& data, runtime::Predictor& predicto
 
 struct Model::State {
   engine::ModelPackage package;
-  runtime::Predictor predictor;
+  inference::Predictor predictor;
 };
 
 Model::Model(std::shared_ptr<State> state) : state_(std::move(state)) {}
@@ -50,7 +50,7 @@ Model::Model(std::shared_ptr<State> state) : state_(std::move(state)) {}
 Result<Model> Model::load(const std::string& folder) {
   return api::guarded([&]() -> Result<Model> {
     LANISTA_ASSIGN(engine::ModelPackage package, cli::load_package(folder));
-    LANISTA_ASSIGN(runtime::Predictor predictor, runtime::Predictor::create(package));
+    LANISTA_ASSIGN(inference::Predictor predictor, inference::Predictor::create(package));
     return Model(std::make_shared<State>(std::move(package), std::move(predictor)));
   });
 }
@@ -112,9 +112,9 @@ Result<std::map<std::string, double>> Model::evaluate_source(const std::string& 
     if (raw.labels.empty() && raw.targets.empty()) {
       return Error{Code::kInvalidArgument, "the data has no targets to compare with", source};
     }
-    runtime::Predictor& predictor = state_->predictor;
-    const runtime::ComparedPredictions compared =
-        runtime::rows_with_targets(data, raw, predictor.predict(raw.features), predictor.outputs());
+    inference::Predictor& predictor = state_->predictor;
+    const inference::ComparedPredictions compared =
+        inference::rows_with_targets(data, raw, predictor.predict(raw.features), predictor.outputs());
     return predictor.assess(compared.values, compared.labels, compared.targets).metrics;
   });
 }

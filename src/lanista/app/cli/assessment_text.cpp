@@ -37,7 +37,7 @@ std::string four_digits(double value) {
   return text;
 }
 
-std::string matrix_text(const runtime::Assessment& assessment, const data::DataSpec& data) {
+std::string matrix_text(const inference::Assessment& assessment, const data::DataSpec& data) {
   const auto n = static_cast<std::size_t>(assessment.classes);
   std::vector<TableRow> rows{{"label"}};
   for (std::size_t j = 0; j < n; ++j) rows[0].push_back(std::to_string(j));
@@ -51,9 +51,9 @@ std::string matrix_text(const runtime::Assessment& assessment, const data::DataS
   return "\nconfusion: a row for each label, a column for each prediction\n" + text_table(rows, right);
 }
 
-std::string hardest_text(const runtime::Assessment& assessment, const data::DataSpec& data) {
+std::string hardest_text(const inference::Assessment& assessment, const data::DataSpec& data) {
   std::vector<TableRow> rows{{"label", "recall", "precision", "rows"}};
-  for (const auto& score : runtime::hardest_classes(assessment.confusion, assessment.classes, kHardest)) {
+  for (const auto& score : inference::hardest_classes(assessment.confusion, assessment.classes, kHardest)) {
     rows.push_back({class_name(data, static_cast<std::size_t>(score.label)), four_digits(score.recall),
                     four_digits(score.precision), std::to_string(score.rows)});
   }
@@ -68,9 +68,9 @@ std::string output_name(const data::DataSpec& data, std::size_t index) {
                                              : std::to_string(index);
 }
 
-std::string labels_text(const runtime::Assessment& assessment, const data::DataSpec& data) {
+std::string labels_text(const inference::Assessment& assessment, const data::DataSpec& data) {
   std::vector<TableRow> rows{{"label", "precision", "recall", "f1", "rows"}};
-  for (const auto& score : runtime::label_scores(assessment.confusion)) {
+  for (const auto& score : inference::label_scores(assessment.confusion)) {
     rows.push_back({output_name(data, static_cast<std::size_t>(score.label)), four_digits(score.precision),
                     four_digits(score.recall), four_digits(score.f1()), std::to_string(score.rows)});
   }
@@ -78,20 +78,20 @@ std::string labels_text(const runtime::Assessment& assessment, const data::DataS
 }
 
 /// MAE, RMSE and R2 of each output of a regression.
-std::string targets_text(const runtime::Assessment& assessment, const data::DataSpec& data) {
+std::string targets_text(const inference::Assessment& assessment, const data::DataSpec& data) {
   std::vector<TableRow> rows{{"target", "mae", "rmse", "r2"}};
   for (std::size_t k = 0; k < assessment.residuals.size(); ++k) {
-    const runtime::Residuals& of = assessment.residuals[k];
+    const inference::Residuals& of = assessment.residuals[k];
     rows.push_back({output_name(data, k), four_digits(of.mae), four_digits(of.rmse), four_digits(of.r2)});
   }
   return "\nmetrics of each target\n" + text_table(rows, {false, true, true, true});
 }
 
-std::string residuals_text(const runtime::Assessment& assessment, const data::DataSpec& data) {
+std::string residuals_text(const inference::Assessment& assessment, const data::DataSpec& data) {
   std::vector<TableRow> rows{{"output", "mean", "spread"}};
-  for (const int percent : runtime::kResidualPercents) rows[0].push_back(std::to_string(percent) + "%");
+  for (const int percent : inference::kResidualPercents) rows[0].push_back(std::to_string(percent) + "%");
   for (std::size_t k = 0; k < assessment.residuals.size(); ++k) {
-    const runtime::Residuals& of = assessment.residuals[k];
+    const inference::Residuals& of = assessment.residuals[k];
     TableRow row{output_name(data, k), four_digits(of.mean), four_digits(of.spread)};
     for (const double quantile : of.quantiles) row.push_back(four_digits(quantile));
     rows.push_back(std::move(row));
@@ -102,7 +102,7 @@ std::string residuals_text(const runtime::Assessment& assessment, const data::Da
 
 }  // namespace
 
-std::string assessment_text(const runtime::Assessment& assessment, const data::DataSpec& data) {
+std::string assessment_text(const inference::Assessment& assessment, const data::DataSpec& data) {
   std::string out = "rows  " + std::to_string(assessment.rows) + "\n";
   if (assessment.lost > 0) out += "without a prediction  " + std::to_string(assessment.lost) + "\n";
   for (const auto& [name, value] : assessment.metrics) out += printable(name) + "  " + formats::csv_cell(value) + "\n";
@@ -114,14 +114,14 @@ std::string assessment_text(const runtime::Assessment& assessment, const data::D
   return out + (assessment.classes <= kLargestMatrix ? matrix_text(assessment, data) : hardest_text(assessment, data));
 }
 
-nlohmann::json assessment_json(const runtime::Assessment& assessment, const data::DataSpec& data) {
+nlohmann::json assessment_json(const inference::Assessment& assessment, const data::DataSpec& data) {
   nlohmann::json out{{"v", 1},
                      {"rows", assessment.rows},
                      {"lost", assessment.lost},
                      {"metrics", study::fields::metrics_json(assessment.metrics)}};
   if (assessment.multilabel) {
     out["labels"] = nlohmann::json::array();
-    for (const runtime::ClassScore& score : runtime::label_scores(assessment.confusion)) {
+    for (const inference::ClassScore& score : inference::label_scores(assessment.confusion)) {
       out["labels"].push_back({{"name", output_name(data, static_cast<std::size_t>(score.label))},
                                {"rows", score.rows},
                                {"precision", score.precision},
@@ -133,7 +133,7 @@ nlohmann::json assessment_json(const runtime::Assessment& assessment, const data
   if (assessment.classes == 0) {
     out["residuals"] = nlohmann::json::array();
     for (std::size_t k = 0; k < assessment.residuals.size(); ++k) {
-      const runtime::Residuals& of = assessment.residuals[k];
+      const inference::Residuals& of = assessment.residuals[k];
       nlohmann::json one{{"mean", real_json(of.mean)}, {"spread", real_json(of.spread)}};
       if (assessment.residuals.size() > 1) {
         one.update({{"name", output_name(data, k)},
@@ -142,7 +142,7 @@ nlohmann::json assessment_json(const runtime::Assessment& assessment, const data
                     {"r2", real_json(of.r2)}});
       }
       for (std::size_t i = 0; i < of.quantiles.size(); ++i) {
-        one["quantiles"][std::to_string(runtime::kResidualPercents[i])] = real_json(of.quantiles[i]);
+        one["quantiles"][std::to_string(inference::kResidualPercents[i])] = real_json(of.quantiles[i]);
       }
       out["residuals"].push_back(std::move(one));
     }
@@ -150,7 +150,7 @@ nlohmann::json assessment_json(const runtime::Assessment& assessment, const data
   }
   const auto n = static_cast<std::size_t>(assessment.classes);
   out["classes"] = out["confusion"] = nlohmann::json::array();
-  for (const runtime::ClassScore& score : runtime::class_scores(assessment.confusion, assessment.classes)) {
+  for (const inference::ClassScore& score : inference::class_scores(assessment.confusion, assessment.classes)) {
     const auto label = static_cast<std::size_t>(score.label);
     out["classes"].push_back({{"label", score.label},
                               {"name", label < data.labels.size() ? data.labels[label] : std::to_string(label)},

@@ -10,9 +10,9 @@ namespace lanista::cli {
 
 /// Returns the output of `eval`: one metric a line, then the confusion matrix or the residuals. With more than 20
 /// classes it lists the ten classes with the lowest recall instead of the matrix. Labels are made printable.
-std::string assessment_text(const runtime::Assessment& assessment, const data::DataSpec& data);
+std::string assessment_text(const inference::Assessment& assessment, const data::DataSpec& data);
 
 /// Returns the output of `eval --json`: all fields of the assessment.
-nlohmann::json assessment_json(const runtime::Assessment& assessment, const data::DataSpec& data);
+nlohmann::json assessment_json(const inference::Assessment& assessment, const data::DataSpec& data);
 
 }  // namespace lanista::cli

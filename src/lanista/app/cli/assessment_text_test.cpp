@@ -15,8 +15,8 @@ data::DataSpec classes(std::int64_t count) {
   return spec;
 }
 
-runtime::Assessment of_classes(std::int64_t count) {
-  runtime::Assessment out;
+inference::Assessment of_classes(std::int64_t count) {
+  inference::Assessment out;
   out.rows = 7;
   out.metrics = {{"accuracy", 0.5}, {"loss", std::numeric_limits<double>::quiet_NaN()}};
   out.classes = count;
@@ -60,7 +60,7 @@ TEST(AssessmentText, ShowsLineForEachLabel) {
   spec.multilabel = true;
   spec.target_size = 2;
   spec.schema = {{"target", {{"names", {"rain", "wind"}}, {"kind", "multilabel"}}}};
-  runtime::Assessment labels;
+  inference::Assessment labels;
   labels.rows = 10;
   labels.multilabel = true;
   labels.confusion = {4, 2, 1, 3, /**/ 10, 0, 0, 0};
@@ -82,9 +82,9 @@ TEST(AssessmentText, ShowsLineForEachTarget) {
   data::DataSpec spec;
   spec.target_size = 2;
   spec.schema = {{"target", {{"names", {"price", "days"}}, {"kind", "numbers"}}}};
-  runtime::Assessment numbers;
+  inference::Assessment numbers;
   // Errors 1, -1 and 2, 0 of targets 3, 5 and 4, 4.
-  numbers.residuals = runtime::residuals_of(std::vector<double>{2, 2, 6, 4}, std::vector<float>{3, 4, 5, 4}, 2);
+  numbers.residuals = inference::residuals_of(std::vector<double>{2, 2, 6, 4}, std::vector<float>{3, 4, 5, 4}, 2);
   const std::string text = assessment_text(numbers, spec);
   EXPECT_NE(text.find("metrics of each target\n"
                       " target  mae   rmse  r2\n"
@@ -99,7 +99,7 @@ TEST(AssessmentText, ShowsLineForEachTarget) {
 }
 
 TEST(AssessmentText, ShowsResiduals) {
-  runtime::Assessment numbers;
+  inference::Assessment numbers;
   numbers.rows = 3;
   numbers.metrics = {{"mae", 1}};
   numbers.residuals = {{-0.5, 2, {-3, -2, -1, 0, 1, 2, 3}}};
@@ -146,7 +146,7 @@ TEST(AssessmentJson, ContainsAllFields) {
   EXPECT_EQ(json.at("classes")[0].at("recall"), 0.75);
   EXPECT_EQ(json.at("classes")[1].at("rows"), 2);
 
-  runtime::Assessment numbers;
+  inference::Assessment numbers;
   numbers.residuals = {{1, 2, {1, 2, 3, 4, 5, 6, std::numeric_limits<double>::infinity()}}};
   const auto of_numbers = assessment_json(numbers, classes(0));
   EXPECT_EQ(of_numbers.at("residuals")[0].at("quantiles").at("50"), 4.0);

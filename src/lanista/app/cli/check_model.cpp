@@ -58,7 +58,7 @@ int check_model(const CheckRequest& request) {
   }
   const auto input = read_tensor(request.inputs);
   if (!input) return print_error(input.error());
-  const auto output = runtime::run_imported(*model, *input);
+  const auto output = inference::run_imported(*model, *input);
   if (!output) return print_error(output.error());
   if (request.expect.empty()) {
     std::cout << formats::encode_npy(*output) << std::flush;

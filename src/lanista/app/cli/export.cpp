@@ -22,7 +22,7 @@ constexpr double kOnnxTolerance = 1e-5;
 constexpr std::int64_t kOnnxSamples = 64;
 
 Result<double> compare_onnx(const engine::ModelPackage& package, std::string_view onnx) {
-  LANISTA_ASSIGN(const double difference, runtime::onnx_difference(package, onnx, kOnnxSamples));
+  LANISTA_ASSIGN(const double difference, inference::onnx_difference(package, onnx, kOnnxSamples));
   if (difference <= kOnnxTolerance) return difference;
   return Error{Code::kInternal,
                "the ONNX file differs from the model by " + std::to_string(difference) + "; allowed: at most " +

@@ -27,7 +27,7 @@ using engine::ModelPackage;
 struct Predicted {
   ModelPackage package;
   data::RawData raw;
-  runtime::Predictor predictor;
+  inference::Predictor predictor;
   std::vector<double> values;  ///< [rows, outputs]
 };
 
@@ -35,7 +35,7 @@ Result<Predicted> predict_raw(const std::string& model, const std::string& input
   LANISTA_ASSIGN(auto package, load_package(model));
   LANISTA_ASSIGN(auto raw, data::read_raw(package.data, input, real_file_system()));
   print_notes(raw.data_warnings);
-  LANISTA_ASSIGN(auto predictor, runtime::Predictor::create(package));
+  LANISTA_ASSIGN(auto predictor, inference::Predictor::create(package));
   auto values = predictor.predict(raw.features);
   return Predicted{std::move(package), std::move(raw), std::move(predictor), std::move(values)};
 }
@@ -49,7 +49,7 @@ std::vector<std::string> header(const Predicted& all, CellText written) {
   const auto& data = all.package.data;
   std::vector<std::string> cells{all.raw.names.empty() ? "row" : "name"};
   if (data.classes > 0) cells.emplace_back("prediction");
-  for (const std::string& name : runtime::prediction_columns(data)) cells.push_back(formats::csv_cell(written(name)));
+  for (const std::string& name : inference::prediction_columns(data)) cells.push_back(formats::csv_cell(written(name)));
   return cells;
 }
 
@@ -66,9 +66,9 @@ std::string predictions_csv(const Predicted& all, CellText written) {
                                                          : formats::csv_cell(written(all.raw.names[row]))};
     if (data.classes > 0) {
       const auto best = static_cast<std::size_t>(std::max_element(values.begin(), values.end()) - values.begin());
-      cells.push_back(formats::csv_cell(written(runtime::class_name(data, best))));
+      cells.push_back(formats::csv_cell(written(inference::class_name(data, best))));
     }
-    for (const double value : runtime::prediction_values(data, values)) cells.push_back(formats::csv_cell(value));
+    for (const double value : inference::prediction_values(data, values)) cells.push_back(formats::csv_cell(value));
     formats::add_csv_row(out, cells);
   }
   return out;
@@ -153,8 +153,8 @@ int evaluate(const EvalRequest& request) {
     return print_error({Code::kInvalidArgument, "the data has no targets to compare with", request.input});
   }
   const data::DataSpec& data = all->package.data;
-  const runtime::ComparedPredictions compared =
-      runtime::rows_with_targets(data, all->raw, all->values, all->predictor.outputs());
+  const inference::ComparedPredictions compared =
+      inference::rows_with_targets(data, all->raw, all->values, all->predictor.outputs());
   const std::int64_t left_out = all->raw.rows() - compared.rows;
   if (left_out > 0) {
     print_notes({std::to_string(left_out) + " of " + std::to_string(all->raw.rows()) + " rows " +

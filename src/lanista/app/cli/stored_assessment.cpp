@@ -25,8 +25,8 @@ Result<void> write_assessment(FileSystem& fs, const std::string& folder, const d
     LANISTA_ASSIGN(const auto package, engine::read_package(fs, folder + "/best", graph::builtin_ops()));
     const auto kept = read_assessment(fs, folder);
     const std::size_t parts = tested ? 2 : 1;
-    if (kept && kept->weights_hash == runtime::identity_of(package) && kept->parts.size() >= parts) return {};
-    LANISTA_ASSIGN(const auto assessment, runtime::assess_model(package, data, tested));
+    if (kept && kept->weights_hash == inference::identity_of(package) && kept->parts.size() >= parts) return {};
+    LANISTA_ASSIGN(const auto assessment, inference::assess_model(package, data, tested));
     return write_atomically(fs, assessment_path(folder), study::assessment_json(assessment).dump() + "\n");
   } catch (const std::bad_alloc&) {
     return Error{Code::kResourceExhausted, "out of memory while the model was assessed", assessment_path(folder)};

@@ -13,7 +13,8 @@ namespace lanista::cli {
 
 /// Assesses the model of DIR/best on the validation part, and on the test part if `tested`, and writes
 /// DIR/assessment.json for the report. Does nothing if that file already assesses these weights. The same package and
-/// data give the same bytes. Errors: those of engine::read_package and runtime::assess_model, kIo, kResourceExhausted.
+/// data give the same bytes. Errors: those of engine::read_package and inference::assess_model, kIo,
+/// kResourceExhausted.
 Result<void> write_assessment(FileSystem& fs, const std::string& folder, const data::Dataset& data, bool tested);
 
 /// Returns the assessment of the study's winner from DIR/assessment.json. nullopt: there is no winner, the file cannot

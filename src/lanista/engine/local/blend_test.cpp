@@ -76,7 +76,7 @@ TEST(BlendedPackage, PredictsTheBlendAndSoDoesItsOnnxFile) {
     if (one.how == Blend::kLabels || (!one.members.front().options.missing.empty() && !own)) continue;
     several_units += own ? 1 : 0;
     filled += own && !one.members.front().options.missing.empty() ? 1 : 0;
-    auto predictor = Predictor::create(package);
+    auto predictor = inference::Predictor::create(package);
     ASSERT_TRUE(predictor) << predictor.error().text();
     const auto raw = elements_of<float>(one.x);
     std::vector<float> features(raw.begin(), raw.end());
@@ -91,7 +91,7 @@ TEST(BlendedPackage, PredictsTheBlendAndSoDoesItsOnnxFile) {
     }
     const auto onnx = engine::package_onnx(package);
     ASSERT_TRUE(onnx) << onnx.error().text();
-    const auto difference = onnx_difference(package, *onnx, 32);
+    const auto difference = inference::onnx_difference(package, *onnx, 32);
     ASSERT_TRUE(difference) << difference.error().text();
     EXPECT_LE(*difference, kTolerance);
   }
@@ -118,17 +118,17 @@ TEST(OnePackage, IsComparedWithItsOnnxFileUpToRounding) {
     Rng rng(static_cast<std::uint64_t>(number));
     for (float& value : elements_of<float>(weights.at(1)))
       value = std::nextafter(value, rng.bernoulli(0.5) ? 9.F : -9.F);
-    const double rounded = *onnx_difference(package, *onnx, 256);
+    const double rounded = *inference::onnx_difference(package, *onnx, 256);
     EXPECT_GT(rounded, 0);
     EXPECT_LE(rounded, kTolerance) << number;
     const auto last = std::ranges::find(weights, "n5.weight", &Tensor::name);
     ASSERT_NE(last, weights.end());
     for (float& value : elements_of<float>(*last)) value *= 1.001F;
-    EXPECT_GT(*onnx_difference(package, *onnx, 256), 10 * kTolerance) << "a thousandth of the last layer";
+    EXPECT_GT(*inference::onnx_difference(package, *onnx, 256), 10 * kTolerance) << "a thousandth of the last layer";
     const auto bias = std::ranges::find(weights, "n5.bias", &Tensor::name);
     ASSERT_NE(bias, weights.end());
     elements_of<float>(*bias)[0] = std::numeric_limits<float>::infinity();
-    const auto endless = onnx_difference(package, *onnx, 4);
+    const auto endless = inference::onnx_difference(package, *onnx, 4);
     ASSERT_FALSE(endless) << *endless;
     EXPECT_EQ(endless.error().message, "infinity on one side only");
   }
@@ -141,10 +141,10 @@ TEST(BlendedPackage, DetectsAnOnnxFileThatBlendsDifferently) {
   ASSERT_TRUE(onnx) << onnx.error().text();
 
   std::swap(one.shares[0], one.shares[1]);
-  EXPECT_EQ(onnx_difference(package_of(one), *onnx, 8).error().code, Code::kDataLoss);
+  EXPECT_EQ(inference::onnx_difference(package_of(one), *onnx, 8).error().code, Code::kDataLoss);
   std::swap(one.shares[0], one.shares[1]);
   elements_of<float>(one.members[1].weights.front())[0] += 1;
-  EXPECT_GT(*onnx_difference(package_of(one), *onnx, 8), 1e-3);
+  EXPECT_GT(*inference::onnx_difference(package_of(one), *onnx, 8), 1e-3);
 }
 
 TEST(BlendedSource, ComputesTheBlend) {
@@ -269,7 +269,7 @@ TEST(EnsembleStudy, WritesAPackageWithTheMeasuredMetrics) {
 
     const auto config = *studyfile::read_study(text, "test");
     const auto data = *data::open(config.data, ".", real_file_system());
-    auto predictor = *Predictor::create(ended.package);
+    auto predictor = *inference::Predictor::create(ended.package);
     for (const auto part : {data::Part::kValidation, data::Part::kTest}) {
       const bool test = part == data::Part::kTest;
       const auto& rows = data.rows(part);
@@ -289,7 +289,8 @@ TEST(EnsembleStudy, WritesAPackageWithTheMeasuredMetrics) {
         EXPECT_NEAR(assessed.metrics.at(plain), value, 1e-9 * (1 + std::abs(value))) << name;
       }
     }
-    EXPECT_LE(*onnx_difference(ended.package, *disk.read(engine::testing::kFolder + "/best/model.onnx"), 64), 1e-5);
+    EXPECT_LE(*inference::onnx_difference(ended.package, *disk.read(engine::testing::kFolder + "/best/model.onnx"), 64),
+              1e-5);
   }
 }
 

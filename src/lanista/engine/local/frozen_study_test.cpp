@@ -129,7 +129,7 @@ TEST(FrozenStudy, TrainsTheHeadsOfWholeModels) {
       EXPECT_EQ(std::ranges::count(package->members[0].weights, tensor), 1) << tensor.name;
     }
     // The whole model predicts the test part as the head did after the frozen part.
-    auto predictor = Predictor::create(*package);
+    auto predictor = inference::Predictor::create(*package);
     ASSERT_TRUE(predictor) << predictor.error().text();
     const data::Dataset set = *data::open(view.config.data, ".", real_file_system());
     const auto& rows = set.rows(data::Part::kTest);

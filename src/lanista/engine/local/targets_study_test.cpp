@@ -125,7 +125,7 @@ class FlatsPackage : public ::testing::Test {
   std::vector<double> standard_predictions() {
     engine::ModelPackage bare = package_;
     bare.data.target_normalization.reset();
-    return Predictor::create(bare)->predict(raw_.features);
+    return inference::Predictor::create(bare)->predict(raw_.features);
   }
 
   TemporaryFolder place_;
@@ -141,7 +141,7 @@ TEST_F(FlatsPackage, PredictsInTheTargetsOwnUnit) {
   EXPECT_EQ(package_.data.target_normalization, spec_.target_normalization);
   const double mean = spec_.target_normalization->mean[0], scale = spec_.target_normalization->scale[0];
   EXPECT_GT(scale, 20'000);
-  auto predictor = *Predictor::create(package_);
+  auto predictor = *inference::Predictor::create(package_);
 
   const std::vector<double> seen = predictor.predict(raw_.features);
 
@@ -180,7 +180,7 @@ TEST_F(FlatsPackage, PredictsInTheTargetsOwnUnit) {
 TEST_F(FlatsPackage, IsExportedWithTheTargetsOwnUnit) {
   const auto onnx = engine::package_onnx(package_);
   ASSERT_TRUE(onnx) << onnx.error().text();
-  EXPECT_LE(*onnx_difference(package_, *onnx, 64), 1e-5);
+  EXPECT_LE(*inference::onnx_difference(package_, *onnx, 64), 1e-5);
   const auto imported = *formats::from_onnx(*formats::decode_onnx(*onnx));
   EXPECT_EQ(imported.target_mean.size(), 1U);
   EXPECT_EQ(graph::canonical_hash(imported.graph, graph::builtin_ops()),
@@ -202,7 +202,7 @@ TEST_F(FlatsPackage, IsExportedWithTheTargetsOwnUnit) {
 
   const std::vector<float> seen = testing::predictions(place_.path(), {*source}, bytes);
 
-  const auto wanted = Predictor::create(package_)->predict(std::span(raw_.features).first(kSamples * width));
+  const auto wanted = inference::Predictor::create(package_)->predict(std::span(raw_.features).first(kSamples * width));
   ASSERT_EQ(seen.size(), kSamples);
   for (std::size_t i = 0; i < kSamples; ++i) EXPECT_NEAR(double{seen[i]}, wanted[i], 1e-5 * std::abs(wanted[i]));
   // The same raw rows through the ONNX file.
@@ -211,7 +211,7 @@ TEST_F(FlatsPackage, IsExportedWithTheTargetsOwnUnit) {
                .shape = {kSamples, static_cast<std::int64_t>(width)},
                .bytes = std::vector<std::byte>(bytes.size())};
   std::ranges::copy(encoded, elements_of<float>(input).begin());
-  const auto by_onnx = run_imported(imported, input);
+  const auto by_onnx = inference::run_imported(imported, input);
   ASSERT_TRUE(by_onnx) << by_onnx.error().text();
   for (std::size_t i = 0; i < kSamples; ++i) {
     EXPECT_NEAR(double{elements_of<float>(*by_onnx)[i]}, wanted[i], 1e-5 * std::abs(wanted[i]));
@@ -230,7 +230,7 @@ TEST_F(FlatsPackage, OfAnOlderBuildIsReadAsRaw) {
   const engine::ModelPackage old = read();
 
   EXPECT_FALSE(old.data.target_normalization);
-  EXPECT_EQ(Predictor::create(old)->predict(raw_.features), standard_predictions());
+  EXPECT_EQ(inference::Predictor::create(old)->predict(raw_.features), standard_predictions());
   MemoryFileSystem elsewhere;
   ASSERT_TRUE(engine::write_package(elsewhere, "/again", old));
   EXPECT_EQ(nlohmann::json::parse(*elsewhere.read("/again/package.json")).at("schema"), 1);

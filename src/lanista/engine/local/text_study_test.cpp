@@ -100,7 +100,7 @@ TEST_F(TextStudy, LeavesAPackageThatPredictsAtEveryPosition) {
     const nlohmann::json facts = nlohmann::json::parse(*disk.read(kFolder + "/best/package.json", 0));
     EXPECT_EQ(facts.at("schema"), 5) << "versions before would take the answers for one";
 
-    auto predictor = Predictor::create(*package);
+    auto predictor = inference::Predictor::create(*package);
     ASSERT_TRUE(predictor) << predictor.error().text();
     const auto raw = data::read_raw(package->data, (place_.path() / "text.txt").string(), real_file_system());
     ASSERT_TRUE(raw) << raw.error().text();
@@ -125,7 +125,7 @@ TEST_F(TextStudy, LeavesAPackageThatPredictsAtEveryPosition) {
     EXPECT_TRUE(std::equal(changed.begin(), changed.begin() + 9 * 256, predicted.begin()));
     EXPECT_FALSE(std::equal(changed.begin() + 9 * 256, changed.end(), predicted.begin() + 9 * 256));
 
-    const auto difference = onnx_difference(*package, *disk.read(kFolder + "/best/model.onnx", 0), 5);
+    const auto difference = inference::onnx_difference(*package, *disk.read(kFolder + "/best/model.onnx", 0), 5);
     ASSERT_TRUE(difference) << difference.error().text();
     EXPECT_LT(*difference, 1e-5);
     const auto source = engine::package_cpp(*package);

@@ -65,9 +65,9 @@ struct LogicalGraph {
 
 /// Returns the graph of all members, with nothing merged. Every model is verified and its shapes are inferred.
 ///
-/// Errors: those of graph::verify (kNotFound, kInvalidArgument), with the trial in `where`. Also kInvalidArgument for no
-/// members or more than 4096, for a trial that is listed twice, for a frozen node that does not exist, and for numbers
-/// out of range.
+/// Errors: those of graph::verify (kNotFound, kInvalidArgument), with the trial in `where`. Also kInvalidArgument for
+/// no members or more than 4096, for a trial that is listed twice, for a frozen node that does not exist, and for
+/// numbers out of range.
 Result<LogicalGraph> unite(std::vector<FusionMember> members, const graph::OpTable& ops);
 
 /// Merges the prefix nodes of different members that have the same `value`. Returns the number of nodes saved.
