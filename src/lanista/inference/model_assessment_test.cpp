@@ -16,6 +16,9 @@
 #include "support/engine/local/study_process.h"
 
 namespace lanista::inference {
+
+namespace testing = runtime::testing;
+
 namespace {
 
 using engine::testing::kFolder;

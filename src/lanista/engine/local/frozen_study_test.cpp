@@ -137,7 +137,7 @@ TEST(FrozenStudy, TrainsTheHeadsOfWholeModels) {
     std::vector<std::int32_t> labels(rows.size());
     set.gather_features(rows, features);
     set.gather_labels(rows, labels);
-    const Assessment whole = predictor->assess(predictor->predict(features), labels, {});
+    const inference::Assessment whole = predictor->assess(predictor->predict(features), labels, {});
     EXPECT_FALSE(view.test.empty());
     for (const auto& [name, value] : view.test) EXPECT_EQ(whole.metrics.at(name.substr(5)), value) << name;  // "test_…"
     EXPECT_TRUE(disk.exists(std::string(kFolder) + "/best/model.onnx"));

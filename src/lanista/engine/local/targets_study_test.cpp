@@ -158,7 +158,7 @@ TEST_F(FlatsPackage, PredictsInTheTargetsOwnUnit) {
   set.gather_features(rows, features);
   set.gather_raw_targets(rows, targets);
   const auto predictions = predictor.predict(features);
-  const Assessment assessed = predictor.assess(predictions, {}, targets);
+  const inference::Assessment assessed = predictor.assess(predictions, {}, targets);
   for (const auto& [name, value] : view_.test) {
     ASSERT_TRUE(name.starts_with("test_"));
     EXPECT_EQ(assessed.metrics.at(name.substr(5)), value) << name;
