@@ -42,7 +42,8 @@ nlohmann::json header_body(const study::StudyConfig& config, const std::string& 
                            const std::optional<study::Earlier>& earlier = {},
                            const std::optional<study::StartFile>& start_file = {},
                            const std::optional<study::ZooSnapshot>& zoo = {});
-/// Reads a header body of a schema that this version reads (store::read_log refuses newer ones).
+/// Reads a header body of a schema that this version reads (store::read_log refuses newer ones). Errors: kDataLoss
+/// (malformed).
 Result<HeaderRecord> read_header(const nlohmann::json& body);
 
 /// Body of a proposal. Its first mutation steps and edits are left out if its parent has the same ones; only their
@@ -62,7 +63,7 @@ struct ProposedRecord {
 nlohmann::json proposed_body(const study::TrialView& trial, double logical_epoch, const Digest& key,
                              const study::Proposal* parent = nullptr, const study::ZooModel* zoo_model = nullptr,
                              std::size_t waiting_index = 0);
-/// Reads a proposal, without the steps and edits that it shares with its parent.
+/// Reads a proposal, without the steps and edits that it shares with its parent. Errors: kDataLoss (malformed).
 Result<ProposedRecord> read_proposed(const nlohmann::json& body);
 /// Adds the left-out steps and edits, from the parent's proposal. Errors: kDataLoss (the parent has fewer than were
 /// left out).
@@ -75,13 +76,13 @@ struct VerdictRecord {
 };
 /// Writes the verdict on a trial after its measurement of `epoch`.
 nlohmann::json verdict_body(TrialId trial, std::int64_t epoch, study::Verdict verdict);
-/// Reads a verdict. The epoch is not read.
+/// Reads a verdict. The epoch is not read. Errors: kDataLoss (malformed).
 Result<VerdictRecord> read_verdict(const nlohmann::json& body);
 
 /// Writes a trial group that a strategy suggested. The engine records only groups with several members, a barrier or a
 /// priority.
 nlohmann::json group_body(const search::TrialGroup& group);
-/// Reads a trial group.
+/// Reads a trial group. Errors: kDataLoss (malformed).
 Result<search::TrialGroup> read_group(const nlohmann::json& body);
 
 /// Body of a trial's pause.
@@ -93,7 +94,7 @@ struct PausedRecord {
 };
 /// Writes a pause.
 nlohmann::json paused_body(const PausedRecord& paused);
-/// Reads a pause.
+/// Reads a pause. Errors: kDataLoss (malformed).
 Result<PausedRecord> read_paused(const nlohmann::json& body);
 
 /// Body of a trial's resumption. After a fork, Fork::address is the state to resume from.
@@ -103,7 +104,7 @@ struct ResumedRecord {
 };
 /// Writes a resumption.
 nlohmann::json resumed_body(const ResumedRecord& resumed);
-/// Reads a resumption.
+/// Reads a resumption. Errors: kDataLoss (malformed).
 Result<ResumedRecord> read_resumed(const nlohmann::json& body);
 
 /// Body of a trial's outcome.
@@ -114,7 +115,7 @@ struct OutcomeRecord {
 };
 /// Writes an outcome. A reason of more than 2,000 bytes is cut.
 nlohmann::json outcome_body(TrialId trial, const study::Outcome& outcome, double logical_time);
-/// Reads an outcome.
+/// Reads an outcome. Errors: kDataLoss (malformed).
 Result<OutcomeRecord> read_outcome(const nlohmann::json& body);
 
 /// Body of a stored checkpoint of a running trial.
@@ -125,7 +126,7 @@ struct CheckpointRecord {
 };
 /// Writes a checkpoint.
 nlohmann::json checkpoint_body(const CheckpointRecord& checkpoint);
-/// Reads a checkpoint.
+/// Reads a checkpoint. Errors: kDataLoss (malformed).
 Result<CheckpointRecord> read_checkpoint(const nlohmann::json& body);
 
 /// Body of an attempt: a process began to work on the study, or recorded the time that it has worked since.
@@ -137,7 +138,7 @@ struct AttemptRecord {
 nlohmann::json attempt_begin_body(double unix_time, std::int64_t pid, const std::string& host);
 /// Writes the seconds of work since the begin of the attempt. `event` names the occasion, such as "worked".
 nlohmann::json attempt_worked_body(const std::string& event, double seconds);
-/// Reads an attempt.
+/// Reads an attempt. Errors: kDataLoss (malformed).
 Result<AttemptRecord> read_attempt(const nlohmann::json& body);
 
 /// Body of a request that took effect. A field that belongs to another request is absent or empty.
@@ -156,7 +157,7 @@ struct ControlRecord {
 };
 /// Writes a request.
 nlohmann::json control_body(const ControlRecord& control);
-/// Reads a request.
+/// Reads a request. Errors: kDataLoss (malformed).
 Result<ControlRecord> read_control(const nlohmann::json& body);
 
 /// Body of a plan: the lane groups that changed since the last plan record of the attempt. Logs of schemas below 3 have
@@ -169,17 +170,17 @@ struct PlanRecord {
 nlohmann::json plan_body(const plan::Regrouping& changes);
 /// Writes a whole plan, in the form of schemas below 3.
 nlohmann::json plan_body(const plan::GroupPlan& whole);
-/// Reads a plan of either form.
+/// Reads a plan of either form. Errors: kDataLoss (malformed).
 Result<PlanRecord> read_plan(const nlohmann::json& body);
 
 /// Writes a span.
 nlohmann::json span_body(const study::Span& span);
-/// Reads a span.
+/// Reads a span. Errors: kDataLoss (malformed).
 Result<study::Span> read_span(const nlohmann::json& body);
 
 /// Writes the start or the loss of a worker process, at `unix_time` in seconds.
 nlohmann::json worker_body(const WorkerReport& report, double unix_time);
-/// Reads the start or the loss of a worker process.
+/// Reads the start or the loss of a worker process. Errors: kDataLoss (malformed).
 Result<WorkerReport> read_worker(const nlohmann::json& body);
 
 /// Body of the end of a study.
@@ -194,7 +195,7 @@ struct StudyEndRecord {
 nlohmann::json study_end_body(const std::string& reason, std::optional<TrialId> winner,
                               const std::map<std::string, double>& test,
                               const std::optional<study::Ensemble>& ensemble = {});
-/// Reads the end of a study.
+/// Reads the end of a study. Errors: kDataLoss (malformed).
 Result<StudyEndRecord> read_study_end(const nlohmann::json& body);
 
 /// Reads a body with the reader of its type and drops the result, so that a log never holds a record that its reader

@@ -57,7 +57,7 @@ struct Hello {
 };
 /// The message text of a hello.
 std::string encode(const Hello& hello);
-/// Reads the text of a hello.
+/// Reads the text of a hello. Errors: kDataLoss (malformed).
 Result<Hello> decode_hello(std::string_view text);
 /// Checks that a hello has this protocol and the build fingerprint `build`. Errors: kFailedPrecondition (another one;
 /// the text has both).
@@ -70,12 +70,12 @@ struct Welcome {
 };
 /// The message text of a welcome.
 std::string encode(const Welcome& welcome);
-/// Reads the text of a welcome.
+/// Reads the text of a welcome. Errors: kDataLoss (malformed).
 Result<Welcome> decode_welcome(std::string_view text);
 
 /// The message text of a list of active trials.
 std::string encode(const std::vector<TrialId>& trials);
-/// Reads the text of a list of trials, in its order.
+/// Reads the text of a list of trials, in its order. Errors: kDataLoss (malformed).
 Result<std::vector<TrialId>> decode_trials(std::string_view text);
 
 /// A request to a worker to measure stored weights, as Executor::measure.
@@ -85,12 +85,12 @@ struct MeasureRequest {
 };
 /// The message text of a measurement request.
 std::string encode(const MeasureRequest& question);
-/// Reads the text of a measurement request.
+/// Reads the text of a measurement request. Errors: kDataLoss (malformed).
 Result<MeasureRequest> decode_measure_request(const std::string& text);
 
 /// The message text of measured metrics by name.
 std::string encode_measured_metrics(const std::map<std::string, double>& metrics);
-/// Reads the text of measured metrics.
+/// Reads the text of measured metrics. Errors: kDataLoss (malformed).
 Result<std::map<std::string, double>> decode_measured_metrics(std::string_view text);
 
 /// The message text of an error. An error message above 16 KiB is cut.

@@ -32,7 +32,8 @@ Result<std::vector<RepairOp>> plan_shape_repair(const graph::ValueType& have, co
 graph::Port emit_shape_repair(graph::Editor& editor, graph::Port source, const std::vector<RepairOp>& plan);
 /// A function that adds a node with this operator, these inputs and attributes, and returns its id.
 using AddNode = std::function<graph::NodeId(const std::string& op, std::vector<graph::Port> inputs, graph::Attrs)>;
-/// Adds the operations of a repair after `source` through `add`. Returns the repaired value, as above.
+/// Adds the operations of a repair after `source` through `add`. Returns the repaired value; `source` if
+/// `plan` is empty.
 graph::Port emit_shape_repair(const AddNode& add, graph::Port source, const std::vector<RepairOp>& plan);
 
 /// The type to which all inputs of a join are repaired. `have` has the type of each input, at least one.
