@@ -28,8 +28,9 @@ struct RemoteLauncher {
 std::vector<RemoteLauncher> ssh_and_slurm_launchers(const study::ClusterConfig& cluster, const ProgramPaths& programs);
 /// The launchers for pipeline ranks on other hosts: one for each of `hosts` (ClusterConfig::places), in that order.
 std::vector<RemoteLauncher> stage_launchers(const std::vector<std::string>& hosts, const ProgramPaths& programs);
-/// Makes a launcher from a command of the user, which is split at spaces, and the path of lanista. Errors:
-/// kInvalidArgument for an empty command.
+/// Makes a launcher from a command of the user that runs its arguments on some machine, such as "docker exec -i box".
+/// The command is split at spaces; quotes have no meaning. `program`, the path of lanista there, and `worker --stdio`
+/// are added at its end. Errors: kInvalidArgument for an empty command.
 Result<RemoteLauncher> command_launcher(const std::string& command, const std::string& program);
 
 /// Returns the channel of a worker over its standard input and output. From now on nothing else of this process may use

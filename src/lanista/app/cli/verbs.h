@@ -8,17 +8,33 @@
 
 namespace lanista::cli {
 
-// The functions that add verbs to the command tree, one for each group. The callback of a verb writes its exit code to
-// `code`. `code` must outlive the tree.
-void add_study_verbs(CLI::App& app, int& code);     ///< Adds run, plan, simulate, resume, repeat.
-void add_inspect_verbs(CLI::App& app, int& code);   ///< Adds status, show, check, report, compare.
-void add_control_verbs(CLI::App& app, int& code);   ///< Adds pause, stop.
-void add_model_verbs(CLI::App& app, int& code);     ///< Adds predict, eval, export.
-void add_data_verbs(CLI::App& app, int& code);      ///< Adds data ls, data check, data rows, data export.
-void add_zoo_verbs(CLI::App& app, int& code);       ///< Adds zoo ls, add, match, show, rm, verify, gc.
-void add_profiles_verbs(CLI::App& app, int& code);  ///< Adds profiles ls, show, rm.
-void add_trust_verbs(CLI::App& app, int& code);     ///< Adds trust add, trust ls, trust rm.
-void add_machine_verbs(CLI::App& app, int& code);   ///< Adds doctor, bench, worker, stage, completion, man.
+/// Adds the verbs run, plan, simulate, resume and repeat to `app`. Parsing runs the verb of the command line and writes
+/// its exit code to `code`, which must outlive `app`.
+void add_study_verbs(CLI::App& app, int& code);
+/// Adds the verbs status, show, check, report and compare to `app`. Parsing runs the verb of the command line and
+/// writes its exit code to `code`, which must outlive `app`.
+void add_inspect_verbs(CLI::App& app, int& code);
+/// Adds the verbs pause and stop to `app`. Parsing runs the verb of the command line and writes its exit code
+/// to `code`, which must outlive `app`.
+void add_control_verbs(CLI::App& app, int& code);
+/// Adds the verbs predict, eval and export to `app`. Parsing runs the verb of the command line and writes its exit code
+/// to `code`, which must outlive `app`.
+void add_model_verbs(CLI::App& app, int& code);
+/// Adds the verbs data ls, data check, data rows and data export to `app`. Parsing runs the verb of the command line
+/// and writes its exit code to `code`, which must outlive `app`.
+void add_data_verbs(CLI::App& app, int& code);
+/// Adds the verbs zoo ls, add, match, show, rm, verify and gc to `app`. Parsing runs the verb of the command line and
+/// writes its exit code to `code`, which must outlive `app`.
+void add_zoo_verbs(CLI::App& app, int& code);
+/// Adds the verbs profiles ls, show and rm to `app`. Parsing runs the verb of the command line and writes its exit code
+/// to `code`, which must outlive `app`.
+void add_profiles_verbs(CLI::App& app, int& code);
+/// Adds the verbs trust add, trust ls and trust rm to `app`. Parsing runs the verb of the command line and writes its
+/// exit code to `code`, which must outlive `app`.
+void add_trust_verbs(CLI::App& app, int& code);
+/// Adds the verbs doctor, bench, worker, stage, completion and man to `app`. Parsing runs the verb of the command line
+/// and writes its exit code to `code`, which must outlive `app`.
+void add_machine_verbs(CLI::App& app, int& code);
 
 /// Returns the command tree with all verbs.
 std::unique_ptr<CLI::App> command_tree(int& code);

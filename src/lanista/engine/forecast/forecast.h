@@ -48,8 +48,8 @@ Result<Forecast> forecast_plan(const StudyPlan& plan, std::int64_t slots, const 
 /// line has 64 columns of equal time: a digit is the number of trials that share the worker, "=" a trial on several
 /// workers, "." idle.
 std::string forecast_text(const Forecast& forecast);
-/// One line for the user with the makespan and its lower bound. `most` is the makespan in seconds with
-/// ExtraStepsCount::kMaximum; 0: there are no discarded steps.
+/// One line for the user with the makespan and its lower bound. If `most` is above 0, the line also has `most` as the
+/// longest time: the makespan in seconds of a forecast with ExtraStepsCount::kMaximum.
 std::string forecast_time_text(const Forecast& forecast, double most = 0);
 /// The forecast as a JSON object with times in seconds, and the schedule of each trial.
 nlohmann::json forecast_json(const Forecast& forecast);

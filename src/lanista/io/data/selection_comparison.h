@@ -36,7 +36,8 @@ struct SelectionComparison {
   std::int64_t count_checks(std::int64_t from, std::int64_t through) const;
   /// Largest number of steps of the losing branch, which one comparison discards, if an epoch has `epoch_steps` steps.
   std::int64_t max_discarded_steps(std::int64_t epoch_steps) const;
-  /// Cost, in forward passes over one row, of a forward pass over `scored` rows and training on `trained` rows.
+  /// Cost, in forward passes over one row, of scoring `scored` rows and then training on `trained` rows. Scoring is a
+  /// forward pass. Training repeats it and adds a backward pass: scored + (1 + backward) trained.
   double cost(std::int64_t scored, std::int64_t trained) const {
     return static_cast<double>(scored) + (1 + backward) * static_cast<double>(trained);
   }

@@ -87,9 +87,11 @@ struct BestPlan {
 /// batch accumulates at least once, so that its gradient noise can be measured. The goodput is 0 if no size fits.
 BestPlan best_plan(const JobModel& model, std::int64_t nodes, std::int64_t replicas);
 
-/// Returns how replicas share a batch of `total` samples, with the smallest number of accumulations that fits.
+/// Returns how replicas share a batch of `total` samples. It accumulates as rarely as possible with at most
+/// limits.max_local samples of a replica in one pass, and at least once for one replica above limits.initial.
 ///
-/// Sizes are rounded up, but all replicas together have at most limits.most. The caller checks limits.min_local.
+/// Sizes are rounded up, and then reduced so that all replicas together have at most limits.most. The caller checks
+/// limits.min_local.
 BatchPlan plan_of_total(const BatchLimits& limits, std::int64_t total, std::int64_t replicas);
 
 /// Returns true if `best_goodput` is more than 5 % above `running_goodput`.

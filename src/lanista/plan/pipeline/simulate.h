@@ -34,7 +34,7 @@ std::vector<EdgeTimes> edge_times_of(const PipelinePlan& plan, const Problem& pr
 struct Timing {
   /// Computes the times of a plan with times_of and edge_times_of.
   Timing(const PipelinePlan& plan, const Problem& problem);
-  /// Uses the given times instead, such as measured ones.
+  /// Uses these times, such as measured ones: `stages` in the order of the plan, `edges` in the order of edges_of.
   Timing(const PipelinePlan& plan, std::vector<StageTimes> stages, std::vector<EdgeTimes> edges);
   std::vector<StageTimes> stages;               ///< Times of each stage, in the order of the plan.
   std::vector<EdgeTimes> edges;                 ///< Times of each edge, in the order of edges_of.

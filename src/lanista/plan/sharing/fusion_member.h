@@ -32,7 +32,7 @@ struct DataKey {
   std::vector<DataStep> steps;   ///< Input pipeline, in order.
 };
 
-/// Returns the bytes of one element of this type.
+/// Returns the bytes of one element: the size of `precision` for real numbers, 1 for bytes, and 4 for other types.
 inline std::int64_t element_bytes(graph::DType dtype, Precision precision) {
   if (dtype == graph::DType::kByte) return 1;
   return dtype == graph::DType::kReal ? size_of(precision) : 4;

@@ -17,8 +17,9 @@ class SelectedEpochEvents {
  public:
   /// A translator without trials.
   explicit SelectedEpochEvents(study::SelectionRule rule) : rule_(std::move(rule)) {}
-  /// Returns `event` itself or its translation. The result is valid until the next call, and as long as `event`. Events
-  /// must come in the order of the study.
+  /// Returns a measurement with the metrics of the epoch that is selected by then, and any other event unchanged. The
+  /// epoch number stays that of the measurement. The result is valid until the next call, and as long as `event`.
+  /// Events must come in the order of the study.
   const study::Event& translate(const study::Event& event);
 
  private:

@@ -30,8 +30,8 @@ struct StepShape {
   /// Begin and count of each parameter range in which every lane has one learning rate, one after another.
   std::vector<std::int64_t> lr_ranges = {};
 
-  /// Returns the number of hyper-parameter tables: one per learning rate range, and at least one, because losses read
-  /// it too.
+  /// Returns the number of hyper-parameter tables. A table has the hyper-parameters of all lanes for one range of
+  /// parameters with its own learning rate. There is at least one, because losses read it too.
   std::int64_t num_hyper_tables() const {
     return std::max<std::int64_t>(1, static_cast<std::int64_t>(lr_ranges.size()) / 2);
   }

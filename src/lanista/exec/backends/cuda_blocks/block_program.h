@@ -27,7 +27,8 @@ struct BlockProgram {
   std::int64_t slab_bytes() const { return 4 * slab_words; }
 };
 
-/// Returns the block program of a training step. `state_format` is the layout of its states, `max_batch` the largest
+/// Returns the block program of a training step: the calls that a thread block interprets for its lane, with the
+/// position of every value in the lane's memory. `state_format` is the layout of its states, `max_batch` the largest
 /// batch in samples.
 ///
 /// Errors: kUnimplemented for an operator or optimiser that the block backend lacks; the message names it.
