@@ -31,8 +31,8 @@ nlohmann::json trial_columns(const study::StudyView& view, std::span<const std::
 /// bytes. A trial has at most 200 points.
 nlohmann::json curve_columns(const study::StudyView& view, std::span<const std::size_t> order, std::size_t byte_limit);
 
-/// Returns the edits of each trial that its parent does not have: an object from the trial number (from 1) to a list of
-/// lines. It has the trials at the indices `order`, up to the first that exceeds `byte_limit` bytes in all.
+/// Returns the edits of each trial that its parent does not have. The object has a list of lines for each trial number,
+/// from 1. It has the trials at the indices `order`. It ends before the first trial that exceeds `byte_limit` in all.
 nlohmann::json edit_lines(const study::StudyView& view, std::span<const std::size_t> order, std::size_t byte_limit);
 
 /// Returns the busy times of workers, with one bar for each trial of a worker interval (study::WorkerInterval): its
