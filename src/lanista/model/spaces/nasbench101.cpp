@@ -1,11 +1,8 @@
 #include "lanista/model/spaces/nasbench101.h"
 
-#include <algorithm>
 #include <bit>
 #include <numeric>
 #include <string>
-
-#include "lanista/base/check.h"
 
 namespace lanista::mutate {
 
@@ -33,24 +30,6 @@ Matrix matrix_of(std::uint32_t code, int vertices) {
   return next;
 }
 
-std::uint32_t code_of(const Matrix& next, int vertices) {
-  std::uint32_t code = 0;
-  for (int i = 0; i < vertices; ++i) {
-    for (int j = i + 1; j < vertices; ++j) code = code << 1 | std::uint32_t{has(next[at(i)], j)};
-  }
-  return code;
-}
-
-Matrix reversed(const Matrix& next, int vertices) {
-  Matrix previous{};
-  for (int i = 0; i < vertices; ++i) {
-    for (int j = i + 1; j < vertices; ++j) {
-      if (has(next[at(i)], j)) previous[at(j)] |= only(i);
-    }
-  }
-  return previous;
-}
-
 // Returns the vertices on a path from the first to the last. In this order one sweep each way finds every path.
 Bits live_vertices(const Matrix& next, int vertices) {
   Bits from_input = only(0);
@@ -72,13 +51,6 @@ Matrix renumbered(const Matrix& next, int vertices, const Numbering& numbers) {
     }
   }
   return result;
-}
-
-bool keeps_order(const Matrix& next, int vertices) {
-  for (int i = 0; i < vertices; ++i) {
-    if ((next[at(i)] & (only(i) - 1 + only(i))) != 0) return false;
-  }
-  return true;
 }
 
 int edges_of(const Matrix& next) {
@@ -116,127 +88,6 @@ Result<Cell> nasbench101_cell(std::span<const bool, Cell::kEdgeBits> edges, std:
                    " are allowed");
   }
   return cell;
-}
-
-Result<Cell> nasbench101_decode(std::int64_t index) {
-  LANISTA_CHECK(index >= 0 && index < Cell::kEncodings, "there is no encoding " + std::to_string(index));
-  std::array<Cell::Op, 5> ops{};
-  for (auto op = ops.rbegin(); op != ops.rend(); ++op, index /= 3) *op = static_cast<Cell::Op>(index % 3);
-  std::array<bool, Cell::kEdgeBits> edges{};
-  for (auto edge = edges.rbegin(); edge != edges.rend(); ++edge, index /= 2) *edge = index % 2 == 1;
-  return nasbench101_cell(edges, ops);
-}
-
-std::int64_t nasbench101_encode(const Cell& cell) {
-  // The output becomes vertex 6; the vertices between stay empty.
-  Numbering numbers{};
-  std::iota(numbers.begin(), numbers.end(), std::uint8_t{0});
-  numbers[at(cell.vertices - 1)] = Cell::kMaxVertices - 1;
-  std::int64_t index = code_of(renumbered(cell.next, cell.vertices, numbers), Cell::kMaxVertices);
-  for (const Cell::Op op : cell.ops) index = index * 3 + op;
-  return index;
-}
-
-namespace {
-
-std::uint64_t mix(std::uint64_t seed, std::uint64_t value) {
-  // The finaliser of splitmix64 (Steele, Lea and Flood, OOPSLA'14) over a running sum.
-  std::uint64_t z = seed * 0x9e3779b97f4a7c15 + value + 0x632be59bd9b4e019;
-  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-  z = (z ^ z >> 27) * 0x94d049bb133111eb;
-  return z ^ z >> 31;
-}
-
-using Hashes = std::array<std::uint64_t, Cell::kMaxVertices>;
-
-// The combined hash of a set of vertices, independent of their numbers.
-std::uint64_t mix_set(std::uint64_t seed, const Hashes& hashes, Bits set) {
-  Hashes sorted{};
-  auto end = sorted.begin();
-  for (; set != 0; set &= static_cast<Bits>(set - 1), ++end) {
-    const std::uint64_t hash = hashes[at(std::countr_zero(set))];
-    const auto place = std::upper_bound(sorted.begin(), end, hash);
-    std::copy_backward(place, end, end + 1);
-    *place = hash;
-  }
-  return std::accumulate(sorted.begin(), end, mix(seed, static_cast<std::uint64_t>(end - sorted.begin())), mix);
-}
-
-}  // namespace
-
-std::uint64_t nasbench101_hash(const Cell& cell) {
-  const Matrix previous = reversed(cell.next, cell.vertices);
-  Hashes hashes{};
-  for (int v = 0; v < cell.vertices; ++v) {
-    const int label = v == 0 ? 3 : v + 1 == cell.vertices ? 4 : cell.ops[at(v - 1)];
-    hashes[at(v)] = mix(mix(static_cast<std::uint64_t>(std::popcount(cell.next[at(v)])),
-                            static_cast<std::uint64_t>(std::popcount(previous[at(v)]))),
-                        static_cast<std::uint64_t>(label));
-  }
-  for (int round = 0; round < cell.vertices; ++round) {
-    Hashes renewed{};
-    for (int v = 0; v < cell.vertices; ++v) {
-      renewed[at(v)] = mix_set(mix_set(hashes[at(v)], hashes, previous[at(v)]), hashes, cell.next[at(v)]);
-    }
-    hashes = renewed;
-  }
-  return mix_set(0, hashes, static_cast<Bits>((1 << cell.vertices) - 1));
-}
-
-namespace {
-
-// Visits the numberings of a graph that keep every edge ascending. Marks their codes, and returns those that change
-// nothing (its symmetries).
-std::vector<Numbering> symmetries(const Matrix& next, int vertices, std::vector<bool>& seen) {
-  std::vector<Numbering> found;
-  const std::uint32_t own = code_of(next, vertices);
-  Numbering numbers{};
-  std::iota(numbers.begin(), numbers.end(), std::uint8_t{0});
-  do {
-    const Matrix other = renumbered(next, vertices, numbers);
-    if (!keeps_order(other, vertices)) continue;
-    const std::uint32_t code = code_of(other, vertices);
-    seen[code] = true;
-    if (code == own) found.push_back(numbers);
-  } while (std::next_permutation(numbers.begin() + 1, numbers.begin() + vertices - 1));
-  return found;
-}
-
-// Whether no symmetry of the graph gives operations that are earlier in the order.
-bool is_first(const Cell& cell, const std::vector<Numbering>& symmetries) {
-  return std::all_of(symmetries.begin(), symmetries.end(), [&](const Numbering& numbers) {
-    auto moved = cell.ops;
-    for (int v = 1; v + 1 < cell.vertices; ++v) moved[at(numbers[at(v)] - 1)] = cell.ops[at(v - 1)];
-    return cell.ops <= moved;
-  });
-}
-
-bool next_ops(Cell& cell) {
-  for (int v = cell.vertices - 2; v >= 1; --v) {
-    auto& op = cell.ops[at(v - 1)];
-    op = static_cast<Cell::Op>((op + 1) % 3);
-    if (op != 0) return true;
-  }
-  return false;
-}
-
-}  // namespace
-
-std::vector<Cell> nasbench101_cells(int vertices) {
-  LANISTA_CHECK(vertices >= 2 && vertices <= Cell::kMaxVertices, "cells have two to seven vertices");
-  std::vector<Cell> cells;
-  const std::uint32_t codes = 1u << (vertices * (vertices - 1) / 2);
-  std::vector<bool> seen(codes);
-  for (std::uint32_t code = 0; code < codes; ++code) {
-    if (seen[code] || std::popcount(code) > Cell::kMaxEdges) continue;
-    Cell cell{vertices, matrix_of(code, vertices), {}};
-    if (live_vertices(cell.next, vertices) != (1 << vertices) - 1) continue;
-    const auto same = symmetries(cell.next, vertices, seen);
-    do {
-      if (is_first(cell, same)) cells.push_back(cell);
-    } while (next_ops(cell));
-  }
-  return cells;
 }
 
 }  // namespace lanista::mutate

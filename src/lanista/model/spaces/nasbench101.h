@@ -3,7 +3,6 @@
 #include <array>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "lanista/base/result.h"
 
@@ -16,8 +15,6 @@ namespace lanista::mutate {
 struct Nasbench101Cell {
   static constexpr int kMaxVertices = 7, kMaxEdges = 9;  ///< limits of the benchmark
   static constexpr int kEdgeBits = 21;                   ///< pairs of seven vertices
-  /// Number of raw encodings: 2^21 sets of edges times 3^5 operations.
-  static constexpr std::int64_t kEncodings = 509'607'936;
   /// The operation of a vertex between input and output.
   enum Op : std::uint8_t { kConv3x3, kConv1x1, kMaxPool3x3 };
 
@@ -39,22 +36,5 @@ struct Nasbench101Cell {
 /// output, or if more than nine edges are left.
 Result<Nasbench101Cell> nasbench101_cell(std::span<const bool, Nasbench101Cell::kEdgeBits> edges,
                                          std::span<const Nasbench101Cell::Op, 5> ops);
-
-/// The cell of raw encoding number `index` in [0, kEncodings). Errors as in `nasbench101_cell`.
-Result<Nasbench101Cell> nasbench101_decode(std::int64_t index);
-/// The number in [0, kEncodings) of an encoding that nasbench101_decode() turns into this cell.
-std::int64_t nasbench101_encode(const Nasbench101Cell& cell);
-
-/// The graph hash of the paper, equal for cells that differ only in the numbering of their vertices.
-///
-/// It starts with the degrees and the operation of each vertex. Once for each vertex, it then combines the sorted
-/// hashes of the neighbours. No two of the 423,624 distinct cells have the same hash.
-std::uint64_t nasbench101_hash(const Nasbench101Cell& cell);
-
-/// All distinct cells with this number of vertices (2 to 7), in a fixed order.
-///
-/// There are 1, 6, 84, 2,441, 62,010 and 359,082 cells. Of each graph the first numbering is kept, and of its
-/// labellings the first under its symmetries.
-std::vector<Nasbench101Cell> nasbench101_cells(int vertices);
 
 }  // namespace lanista::mutate

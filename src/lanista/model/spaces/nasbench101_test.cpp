@@ -7,17 +7,21 @@
 #include <gtest/gtest.h>
 
 #include "lanista/base/rng.h"
+#include "support/model/spaces/nasbench101_cells.h"
 
 namespace lanista::mutate {
 namespace {
 
 using Cell = Nasbench101Cell;
+using testing::nasbench101_decode;
+using testing::nasbench101_encode;
+using testing::nasbench101_hash;
 
 const std::vector<Cell>& all_cells() {
   static const std::vector<Cell> cells = [] {
     std::vector<Cell> all;
     for (int vertices = 2; vertices <= Cell::kMaxVertices; ++vertices) {
-      const auto more = nasbench101_cells(vertices);
+      const auto more = testing::nasbench101_cells(vertices);
       all.insert(all.end(), more.begin(), more.end());
     }
     return all;
@@ -92,7 +96,7 @@ TEST(Nasbench101, DecodesOrRejectsEveryEncoding) {
   Rng rng(2);
   int valid = 0;
   for (int i = 0; i < 20'000; ++i) {
-    const auto cell = nasbench101_decode(rng.between(0, Cell::kEncodings - 1));
+    const auto cell = nasbench101_decode(rng.between(0, testing::kNasbench101Encodings - 1));
     if (cell.ok()) {
       ++valid;
       ASSERT_LE(cell->edges(), Cell::kMaxEdges);

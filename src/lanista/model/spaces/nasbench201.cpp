@@ -31,38 +31,6 @@ std::string nasbench201_text(const Cell& cell) {
   return text;
 }
 
-Result<Cell> parse_nasbench201(std::string_view text) {
-  const std::string_view all = text;
-  const auto expected = [&](const std::string& what) {
-    return Error{Code::kInvalidArgument,
-                 "NAS-Bench-201 cell '" + std::string(all.substr(0, 200)) + "': expected " + what + " at character " +
-                     std::to_string(all.size() - text.size() + 1),
-                 ""};
-  };
-  const auto take = [&](std::string_view token) {
-    if (!text.starts_with(token)) return false;
-    text.remove_prefix(token.size());
-    return true;
-  };
-
-  Cell cell;
-  for (std::size_t i = 0; i < Cell::kEdges.size(); ++i) {
-    const std::string start = Cell::kEdges[i].from > 0 ? "" : i == 0 ? "|" : "+|";
-    if (!take(start)) return expected("'" + start + "'");
-    const std::string_view word = text.substr(0, text.find('~'));
-    const auto name = std::find(Cell::kOpNames.begin(), Cell::kOpNames.end(), word);
-    if (name == Cell::kOpNames.end()) {
-      return expected("one of none, skip_connect, nor_conv_1x1, nor_conv_3x3, avg_pool_3x3 and '~'");
-    }
-    text.remove_prefix(word.size());
-    const std::string source = "~" + std::to_string(Cell::kEdges[i].from) + "|";
-    if (!take(source)) return expected("'" + source + "'");
-    cell.ops[i] = static_cast<Cell::Op>(name - Cell::kOpNames.begin());
-  }
-  if (!text.empty()) return expected("the end");
-  return cell;
-}
-
 namespace {
 
 using Terms = std::vector<std::string>;

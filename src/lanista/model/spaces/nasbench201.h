@@ -5,8 +5,6 @@
 #include <string>
 #include <string_view>
 
-#include "lanista/base/result.h"
-
 namespace lanista::mutate {
 
 /// A cell of NAS-Bench-201 (Dong and Yang, ICLR'20): four values, with an operation on each of the six edges between
@@ -36,9 +34,6 @@ struct Nasbench201Cell {
 
 /// The text of a cell in the published notation: "|nor_conv_3x3~0|+|none~0|skip_connect~1|+|…~0|…~1|…~2|".
 std::string nasbench201_text(const Nasbench201Cell& cell);
-/// Reads a cell from the published notation. Errors: kInvalidArgument with the position in the text and what is allowed
-/// there.
-Result<Nasbench201Cell> parse_nasbench201(std::string_view text);
 
 /// A rule by which two cells count as the same.
 enum class Nasbench201Same {

@@ -28,16 +28,12 @@ TEST(Nasbench201, HasNoLivePathIn341Cells) {
   EXPECT_EQ(dead, 341);
 }
 
-TEST(Nasbench201, KeepsEveryCellThroughTextAndIndex) {
+TEST(Nasbench201, GivesEveryCellItsIndexAndText) {
   std::set<std::string> texts;
   for (std::int64_t i = 0; i < Nasbench201Cell::kCount; ++i) {
     const auto cell = Nasbench201Cell::at(i);
     ASSERT_EQ(cell.index(), i);
-    const std::string text = nasbench201_text(cell);
-    const auto again = parse_nasbench201(text);
-    ASSERT_TRUE(again.ok()) << again.error().text();
-    ASSERT_EQ(*again, cell);
-    texts.insert(text);
+    texts.insert(nasbench201_text(cell));
   }
   EXPECT_EQ(texts.size(), 15'625u);
 }
@@ -61,22 +57,6 @@ TEST(Nasbench201, SimplifiesSkipsAndZeros) {
   EXPECT_EQ(nasbench201_key(second, Nasbench201Same::kFunction), "(x)@3");
   EXPECT_TRUE(nasbench201_live(first));
   EXPECT_FALSE(nasbench201_live({{kConv3x3, kConv3x3, kConv3x3, kNone, kNone, kNone}}));
-}
-
-TEST(Nasbench201, ReportsErrorPosition) {
-  const std::string good = nasbench201_text(Nasbench201Cell::at(7));
-  const auto message = [](std::string_view text) {
-    const auto cell = parse_nasbench201(text);
-    EXPECT_FALSE(cell.ok());
-    EXPECT_EQ(cell.error().code, Code::kInvalidArgument);
-    return cell.ok() ? "" : cell.error().message;
-  };
-
-  EXPECT_EQ(message(""), "NAS-Bench-201 cell '': expected '|' at character 1");
-  EXPECT_NE(message("|conv~0|").find("expected one of none, skip_connect, nor_conv_1x1"), std::string::npos);
-  EXPECT_NE(message("|none~1|").find("expected '~0|' at character 6"), std::string::npos);
-  EXPECT_NE(message(good + "+").find("expected the end"), std::string::npos);
-  for (std::size_t size = 0; size < good.size(); ++size) EXPECT_NE(message(good.substr(0, size)), "");
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "lanista/model/spaces/nasbench101.h"
 #include "lanista/model/spaces/nasbench201.h"
 #include "support/model/mutate/test_models.h"
+#include "support/model/spaces/nasbench101_cells.h"
 #include "support/model/spaces/test_spaces.h"
 
 // How many models the published spaces hold: as encodings, which papers count by closed forms, and as networks, by
@@ -135,7 +136,7 @@ TEST(PublishedCounts, GiveDistinctNasbench101Networks) {
   std::size_t cells = 0;
   // 1 + 6 + 84 of the published 423,624, and every fifth of the 2,441 of five vertices.
   for (int vertices = 2; vertices <= 5; ++vertices) {
-    const auto all = nasbench101_cells(vertices);
+    const auto all = testing::nasbench101_cells(vertices);
     for (std::size_t i = 0; i < all.size(); i += vertices < 5 ? 1 : 5) {
       const Nasbench101Cell& cell = all[i];
       // Inner vertices stand in front, the output last.
