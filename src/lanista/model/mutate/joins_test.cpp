@@ -1,4 +1,5 @@
 // Golden texts of skips and their shape repairs.
+#include "lanista/model/mutate/shape_repair.h"
 #include "support/model/mutate/test_models.h"
 
 namespace lanista::mutate {
@@ -89,7 +90,7 @@ TEST(RepairJoins, FitsEveryInputOfAConcat) {
   graph::Editor editor(base, ops);
   editor.bypass(graph::NodeId{2});
 
-  const auto repaired = repair_joins(editor, ops, {});
+  const auto repaired = repair_and_type(editor, ops, {});
 
   ASSERT_TRUE(repaired.ok()) << repaired.error().text();
   const auto edited = std::move(editor).commit();
@@ -109,7 +110,7 @@ TEST(RepairJoins, LeavesAFittingGraphAlone) {
   const auto base = residual_model();
   graph::Editor editor(base, ops);
 
-  ASSERT_TRUE(repair_joins(editor, ops, {}).ok());
+  ASSERT_TRUE(repair_and_type(editor, ops, {}).ok());
 
   EXPECT_EQ(editor.graph(), base);
 }

@@ -67,10 +67,4 @@ struct MutatorPlugin {
 /// replace and duplicate, which change what their options specify.
 std::vector<MutatorPlugin> builtin_mutators();
 
-/// Makes the inputs of every join of a graph fit each other, in dependency order of the joins.
-///
-/// Before an input that does not fit, it inserts the nodes that `policy` specifies. Joins that fit stay as they are.
-/// Errors: kNotApplicable with the two shapes, if `policy` rejects the repair or no repair exists.
-Result<void> repair_joins(graph::Editor& editor, const graph::OpTable& ops, const RepairPolicy& policy);
-
 }  // namespace lanista::mutate

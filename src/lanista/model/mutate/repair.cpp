@@ -107,11 +107,6 @@ Result<graph::Types> repair_and_type(graph::Editor& editor, const graph::OpTable
   return Repairer(editor, ops, policy).run();
 }
 
-Result<void> repair_joins(graph::Editor& editor, const graph::OpTable& ops, const RepairPolicy& policy) {
-  LANISTA_TRY(repair_and_type(editor, ops, policy));
-  return {};
-}
-
 Result<graph::Edited> finish_mutation(graph::Editor&& editor, const ModelView& before, const RepairPolicy& policy) {
   LANISTA_ASSIGN(const graph::Types types, repair_and_type(editor, before.ops(), policy));
   const auto outputs = editor.graph().nodes_of("output");

@@ -45,7 +45,11 @@ graph::ValueType common_type(std::span<const graph::ValueType> have, const Repai
 /// concat; none for other joins.
 graph::ValueType input_type(graph::ValueType common, const graph::ValueType& have, std::optional<std::size_t> axis);
 
-/// Repairs joins as `repair_joins` does, and returns the types of the repaired graph. Errors: as in `repair_joins` and
+/// Makes the inputs of every join of a graph fit each other, in dependency order of the joins. Returns the types of the
+/// repaired graph.
+///
+/// Before an input that does not fit, it inserts the nodes that `policy` specifies. Joins that fit stay as they are.
+/// Errors: kNotApplicable with the two shapes, if `policy` rejects the repair or no repair exists; those of
 /// `graph::infer_shapes` (kNotFound, kInvalidArgument).
 Result<graph::Types> repair_and_type(graph::Editor& editor, const graph::OpTable& ops, const RepairPolicy& policy);
 
