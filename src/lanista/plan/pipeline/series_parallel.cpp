@@ -303,15 +303,4 @@ Tree decompose(const Model& model) {
   return tree;
 }
 
-std::vector<std::uint32_t> operators_below(const Tree& tree, std::uint32_t node) {
-  std::vector<std::uint32_t> found, open{node};
-  while (!open.empty()) {
-    const Tree::Node& at = tree.nodes[open.back()];
-    open.pop_back();
-    if (at.shape == Tree::Shape::kLeaf) found.push_back(at.op);
-    for (std::size_t i = at.parts.size(); i-- > 0;) open.push_back(at.parts[i]);
-  }
-  return found;
-}
-
 }  // namespace lanista::pipeline

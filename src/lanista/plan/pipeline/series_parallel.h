@@ -42,7 +42,4 @@ double critical_path(const Model& model);
 /// Returns the seconds of forward and backward pass over a batch on the longest path of a tree, at speed 1.
 double critical_path(const Tree& tree, const Model& model);
 
-/// Returns the numbers of the operators below a node of a tree, in dependency order.
-std::vector<std::uint32_t> operators_below(const Tree& tree, std::uint32_t node);
-
 }  // namespace lanista::pipeline

@@ -3,6 +3,7 @@
 #include "bench/baselines/brute_force_oracle.h"
 #include "bench/baselines/random_problem.h"
 #include "lanista/plan/pipeline/plan.h"
+#include "lanista/plan/pipeline/series_parallel.h"
 
 namespace lanista::pipeline {
 
@@ -38,6 +39,18 @@ inline PipelinePlan one_each(const Problem& problem, std::vector<std::int64_t> m
     plan.stages.push_back({{i}, micro_batches[i % micro_batches.size()], 1, {i}, 1, {}});
   }
   return *arranged(std::move(plan), problem.model);
+}
+
+/// Returns the numbers of the operators below a node of a tree, in dependency order.
+inline std::vector<std::uint32_t> operators_below(const Tree& tree, std::uint32_t node) {
+  std::vector<std::uint32_t> found, open{node};
+  while (!open.empty()) {
+    const Tree::Node& at = tree.nodes[open.back()];
+    open.pop_back();
+    if (at.shape == Tree::Shape::kLeaf) found.push_back(at.op);
+    for (std::size_t i = at.parts.size(); i-- > 0;) open.push_back(at.parts[i]);
+  }
+  return found;
 }
 
 }  // namespace lanista::pipeline

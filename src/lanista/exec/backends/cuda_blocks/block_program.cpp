@@ -282,14 +282,6 @@ EmitTable emit_table() {
   return table;
 }
 
-std::vector<std::string> block_operators() {
-  std::vector<std::string> names;
-  for (const auto& [name, emit] : emit_table()) names.push_back(name);
-  for (const auto& [name, rule] : optimizers()) names.push_back(name + "_update");
-  std::ranges::sort(names);
-  return names;
-}
-
 Result<BlockProgram> block_program(const autodiff::TrainingStep& train, const program::StateFormat& state_format,
                                    const graph::OpTable& ops, std::int64_t max_batch) {
   const program::KernelTable<float> cpu = program::kernel_table<float>();

@@ -35,9 +35,6 @@ struct BlockProgram {
 Result<BlockProgram> block_program(const autodiff::TrainingStep& train, const program::StateFormat& state_format,
                                    const graph::OpTable& ops, std::int64_t max_batch);
 
-/// Returns the sorted names of all step operators that the block backend supports, with the optimiser updates.
-std::vector<std::string> block_operators();
-
 /// Region of memory in which an operand lies. The first four follow the layout of the CPU program.
 enum class SlabRegion : std::uint8_t {
   kState,      ///< parameters, buffers and optimiser slots
