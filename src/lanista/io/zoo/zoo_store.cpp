@@ -83,13 +83,6 @@ Result<void> Store::lease(const std::string& id, const std::string& holder, std:
   });
 }
 
-Result<void> Store::release(const std::string& id, const std::string& holder) {
-  const std::scoped_lock lock(state_->mutex);
-  return state_->index.change([&] {
-    return state_->index.run("DELETE FROM leases WHERE model = ?1 AND holder = ?2", {id, holder});
-  });
-}
-
 Result<std::int64_t> Store::lease_all(const TaskKey& task, Scope scope, std::int64_t newest, const std::string& holder,
                                       std::int64_t until) {
   const std::scoped_lock lock(state_->mutex);

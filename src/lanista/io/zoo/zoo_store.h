@@ -159,8 +159,6 @@ class Store {
   /// Protects a live model from eviction and replacement until `until`, in seconds on the clock that also gives `now`
   /// of add() and gc(). A second lease of the model by the same `holder` replaces the first.
   Result<void> lease(const std::string& id, const std::string& holder, std::int64_t until);
-  /// Ends the lease of the model by `holder`; no error if there is none.
-  Result<void> release(const std::string& id, const std::string& holder);
   /// Leases all live models of a task or family that were added up to change `newest` (see last_change()), in one
   /// transaction, as lease() does. Returns the number of leased models; it may be 0.
   Result<std::int64_t> lease_all(const TaskKey& task, Scope scope, std::int64_t newest, const std::string& holder,
