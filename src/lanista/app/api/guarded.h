@@ -8,8 +8,8 @@
 
 namespace lanista::api {
 
-/// Calls `body`, which returns a Result, and returns its exceptions as errors: kResourceExhausted without memory,
-/// kInternal for a bug of lanista.
+/// Calls `body`, which returns a Result, and returns a std::exception that it throws as an error: kResourceExhausted
+/// for std::bad_alloc, else kInternal with its text.
 template <class Body>
 auto guarded(Body&& body) -> decltype(body()) {
   try {

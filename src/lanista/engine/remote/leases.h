@@ -15,10 +15,11 @@ namespace lanista::engine {
 /// A trial that is lent to a worker process: its job, the engine's commands for it, and its progress. Each time that it
 /// is sent to a worker it gets a new token; messages with an old token are ignored.
 struct Lease {
-  Job job;                  ///< The job, as the engine gave it.
-  std::uint64_t token = 0;  ///< The valid token; 0: it is not sent.
-  std::size_t worker = 0;   ///< Index of the worker that has it.
-  bool is_sent = false;     ///< True: the worker's present process has received it.
+  Job job;  ///< The job, as the engine gave it.
+  /// Token of the last send, valid only if `is_sent`; 0: never sent, or its worker was lost or changed.
+  std::uint64_t token = 0;
+  std::size_t worker = 0;  ///< Index of the worker that has it.
+  bool is_sent = false;    ///< True: it was sent to the worker's present process.
 
   std::int64_t allowed = 0;       ///< Last epoch that it may train; 0: none.
   std::optional<Finish> finish;   ///< The engine's command to end it; absent: none.

@@ -16,8 +16,8 @@ namespace lanista::device {
 /// Errors: kUnavailable for an unknown name or a missing library or device; the message names an alternative.
 Result<const program::Backend*> open(std::string_view name, const std::string& file = {});
 
-/// Returns the path of the LibTorch device library: $LANISTA_DEVICE_LIBRARY, else liblanista_torch.so in the folder of
-/// the program. The file need not exist.
+/// Returns the path of the LibTorch device library: $LANISTA_DEVICE_LIBRARY if it is set and not empty, else
+/// liblanista_torch.so in the folder of the program. The file need not exist.
 std::string library_file();
 
 /// One line of the output of `lanista doctor`, for people.

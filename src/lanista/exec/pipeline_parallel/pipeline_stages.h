@@ -63,7 +63,7 @@ Result<program::Stages> executable_stages(const pipeline::PipelinePlan& plan, co
                                           const pipeline::Problem& problem, const std::vector<graph::NodeId>& nodes);
 
 /// Returns the measured and expected times of a step as the log stores them. Nothing if no times were expected, or if
-/// the record would be too large (pipeline::fits_record).
+/// the log cannot hold the record: too many stages, ranks or passes, or a value out of range (pipeline::fits_record).
 std::optional<pipeline::TimedStep> timed_step_of(const program::StepTimes& times);
 
 }  // namespace lanista::runtime

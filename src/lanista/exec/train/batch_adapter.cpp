@@ -112,7 +112,7 @@ Result<void> BatchAdapter::restore(const std::string& text) {
   if (!sqr || !var || !weight || !json[3].is_number_integer() || json[3].get<std::int64_t>() < 0) {
     return Error{Code::kDataLoss, "checkpoint's 'noise' is not [number, number, number, count]: " + text, ""};
   }
-  noise_.restore({.sums = {{*sqr, *var}}, .weight = *weight, .steps = json[3].get<std::int64_t>(), .is_biased = false});
+  noise_.restore({.sums = {{*sqr, *var}}, .weight = *weight, .steps = json[3].get<std::int64_t>()});
   return {};
 }
 

@@ -21,7 +21,8 @@ class StepBuilder {
   explicit StepBuilder(const graph::OpTable& ops) : ops_(ops) {}
 
   /// Adds a node and returns its output 0. Attributes with their default value are left out. `origin` is the node of
-  /// the model for which the node is added, if there is one.
+  /// the model for which the node is added, if there is one. On an error (an unknown operator, types that do not fit)
+  /// it keeps the error and returns an invalid port.
   graph::Port emit(const std::string& op, std::vector<graph::Port> inputs, graph::Attrs attrs,
                    std::optional<graph::NodeId> origin);
   /// Keeps `error` as the error of the builder, unless there is one already.

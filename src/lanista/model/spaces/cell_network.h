@@ -18,7 +18,8 @@ namespace lanista::mutate::spaces {
 /// - Later input of a cell: a 1x1 convolution to the width of the cell. With kEnas, another one precedes it if the
 ///   width differs.
 /// - Earlier input of a cell: a 1x1 convolution, with kDarts always, otherwise if the width differs. With kNasnet and
-///   kAmoebanet, the first cell of a network reads this input unchanged.
+///   kAmoebanet, the first cell of a network reads this input unchanged. If its image is larger than that of the later
+///   input: relu, then a factorised reduction.
 /// - A skip that halves the image. With kDarts: relu, then a factorised reduction. With kEnas: a factorised reduction.
 ///   With kNasnet and kAmoebanet: relu, then a 1x1 convolution of stride 2.
 /// - Inputs that no node reads. With kDarts: not joined. The others: joined, halved by factorised reductions.
@@ -57,8 +58,11 @@ struct CellRules {
   bool joins_unread_nodes = false;           ///< True: a cell joins the nodes that no node reads; false: all.
   std::string normal_gives = {};             ///< If set, such as "first+1+2": the values that a normal cell joins.
   std::string reduce_gives = {};             ///< If set: the values that a reduction cell joins, likewise.
-  std::int64_t stem_width = 0;               ///< Channels of the stem; 0: 3 x width; ImageNet stem of NASNet: 32.
-  /// True: the cell after a reduction cell has the same first input as the reduction cell.
+  /// Channels of the stem; 0: 3 x width, or 32 in the ImageNet stem of kNasnet and kAmoebanet. The ImageNet stem of
+  /// kDarts and kEnas ignores it.
+  std::int64_t stem_width = 0;
+  /// True: the cell after a reduction cell has the same first input as the reduction cell,
+  /// except for reduction cells of an ImageNet stem.
   bool past_reduction = false;
 };
 

@@ -9,16 +9,15 @@ constexpr double kNever = -std::numeric_limits<double>::infinity();
 
 namespace {
 
-/// Returns the devices of each job by dynamic programming. `choices_of(j)` is a range of DeviceCount.
-template <class ChoicesOf>
-std::vector<std::int32_t> solve_by_dynamic_programming(std::size_t jobs, const ChoicesOf& choices_of,
+/// Returns the devices of each job of `jobs` by dynamic programming.
+std::vector<std::int32_t> solve_by_dynamic_programming(const ChoiceLists& lists, const std::vector<std::size_t>& jobs,
                                                        std::int32_t total) {
   const auto width = static_cast<std::size_t>(total) + 1;
   std::vector<double> best(width, 0), next(width);
-  std::vector<std::int32_t> taken(jobs * width, -1);
-  for (std::size_t j = 0; j < jobs; ++j) {
+  std::vector<std::int32_t> taken(jobs.size() * width, -1);
+  for (std::size_t j = 0; j < jobs.size(); ++j) {
     std::ranges::fill(next, kNever);
-    for (const DeviceCount& choice : choices_of(j)) {
+    for (const DeviceCount& choice : lists.list(lists.list_of[jobs[j]])) {
       for (std::size_t used = static_cast<std::size_t>(choice.devices); used < width; ++used) {
         const double value = best[used - static_cast<std::size_t>(choice.devices)] + choice.value;
         if (value <= next[used]) continue;
@@ -28,9 +27,9 @@ std::vector<std::int32_t> solve_by_dynamic_programming(std::size_t jobs, const C
     }
     std::swap(best, next);
   }
-  std::vector<std::int32_t> counts(jobs, 0);
+  std::vector<std::int32_t> counts(jobs.size(), 0);
   auto left = width - 1;
-  for (std::size_t j = jobs; j-- > 0;) {
+  for (std::size_t j = jobs.size(); j-- > 0;) {
     const std::int32_t devices = taken[j * width + left];
     if (devices < 0) return {};
     counts[j] = devices;
@@ -81,15 +80,9 @@ std::vector<std::size_t> candidate_jobs_of(const ChoiceLists& lists, std::size_t
 
 }  // namespace
 
-std::vector<std::int32_t> solve_exactly(std::span<const std::vector<DeviceCount>> choices, std::int32_t total) {
-  return solve_by_dynamic_programming(
-      choices.size(), [&](std::size_t j) { return std::span(choices[j]); }, total);
-}
-
 std::vector<std::int32_t> solve_large(const ChoiceLists& lists, std::int32_t total) {
   const auto candidate_jobs = candidate_jobs_of(lists, static_cast<std::size_t>(total));
-  const auto solved = solve_by_dynamic_programming(
-      candidate_jobs.size(), [&](std::size_t e) { return lists.list(lists.list_of[candidate_jobs[e]]); }, total);
+  const auto solved = solve_by_dynamic_programming(lists, candidate_jobs, total);
   std::vector<std::int32_t> counts(lists.list_of.size(), 0);
   for (std::size_t e = 0; e < candidate_jobs.size(); ++e) counts[candidate_jobs[e]] = solved[e];
   return counts;

@@ -13,13 +13,6 @@ struct DeviceCount {
   double value = 0;          ///< Value of the job with them; larger is better.
 };
 
-/// Returns the number of devices of each job, in the order of `choices`, with the largest sum of values.
-///
-/// All together use at most `total` devices. Of equal solutions it returns the one that comes first in a fixed order. A
-/// job without a choice of zero devices must get some; if that is not possible, the result is empty. O(jobs x total x
-/// choices).
-std::vector<std::int32_t> solve_exactly(std::span<const std::vector<DeviceCount>> choices, std::int32_t total);
-
 /// The choices of many jobs. Jobs with equal choices share one list.
 struct ChoiceLists {
   std::vector<DeviceCount> choices;    ///< All lists, one after another; each begins with zero devices.
@@ -31,10 +24,11 @@ struct ChoiceLists {
     return std::span(choices).subspan(begin, ends[i] - begin);
   }
 };
-/// Returns the same devices as solve_exactly, for more jobs than devices.
+/// Returns the number of devices of each job with the largest sum of values. All together use at most `total` devices.
 ///
-/// The dynamic programme runs only for jobs that may get devices. A job is left out if its best gain per device is not
-/// above the gain of a first device of `total` other jobs. O(jobs + lists + candidates x total x choices).
+/// Of equal solutions it returns the one that comes first in a fixed order. The dynamic programme runs only for jobs
+/// that may get devices. A job is left out if its best gain per device is not above the gain of a first device of
+/// `total` other jobs. O(jobs + lists + candidates x total x choices).
 std::vector<std::int32_t> solve_large(const ChoiceLists& lists, std::int32_t total);
 
 }  // namespace lanista::goodput

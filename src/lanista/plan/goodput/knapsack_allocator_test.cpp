@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "lanista/plan/goodput/knapsack.h"
+#include "support/plan/goodput/exact_knapsack.h"
 #include "support/plan/goodput/test_jobs.h"
 
 namespace lanista::goodput {

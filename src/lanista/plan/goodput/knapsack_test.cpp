@@ -3,13 +3,26 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <numeric>
 
 #include <gtest/gtest.h>
 
 #include "lanista/base/rng.h"
+#include "support/plan/goodput/exact_knapsack.h"
 
 namespace lanista::goodput {
 namespace {
+
+/// Returns the choices of each job as a list. Equal lists are shared.
+ChoiceLists lists_of(const std::vector<std::vector<DeviceCount>>& kinds, const std::vector<std::uint32_t>& kind_of) {
+  ChoiceLists lists;
+  for (const auto& kind : kinds) {
+    lists.choices.insert(lists.choices.end(), kind.begin(), kind.end());
+    lists.ends.push_back(lists.choices.size());
+  }
+  lists.list_of = kind_of;
+  return lists;
+}
 
 TEST(Knapsack, IsTheBestOfAll) {
   Rng rng(1);
@@ -32,29 +45,20 @@ TEST(Knapsack, IsTheBestOfAll) {
       }
     };
     all(0, total, 0);
-    const auto counts = solve_exactly(choices, total);
-    ASSERT_EQ(counts.size(), choices.size());
-    double sum = 0;
-    std::int32_t used = 0;
-    for (std::size_t j = 0; j < counts.size(); ++j) {
-      used += counts[j];
-      for (const DeviceCount& choice : choices[j]) sum += choice.devices == counts[j] ? choice.value : 0;
+    std::vector<std::uint32_t> own_list(choices.size());
+    std::iota(own_list.begin(), own_list.end(), 0U);
+    for (const auto& counts : {solve_large(lists_of(choices, own_list), total), solve_exactly(choices, total)}) {
+      ASSERT_EQ(counts.size(), choices.size());
+      double sum = 0;
+      std::int32_t used = 0;
+      for (std::size_t j = 0; j < counts.size(); ++j) {
+        used += counts[j];
+        for (const DeviceCount& choice : choices[j]) sum += choice.devices == counts[j] ? choice.value : 0;
+      }
+      EXPECT_LE(used, total);
+      EXPECT_NEAR(sum, best, 1e-12);
     }
-    EXPECT_LE(used, total);
-    EXPECT_NEAR(sum, best, 1e-12);
   }
-  EXPECT_TRUE(solve_exactly(std::vector<std::vector<DeviceCount>>{{{3, 1.0}}}, 2).empty()) << "nothing fits";
-}
-
-/// Returns the choices of each job as a list. Equal lists are shared.
-ChoiceLists lists_of(const std::vector<std::vector<DeviceCount>>& kinds, const std::vector<std::uint32_t>& kind_of) {
-  ChoiceLists lists;
-  for (const auto& kind : kinds) {
-    lists.choices.insert(lists.choices.end(), kind.begin(), kind.end());
-    lists.ends.push_back(lists.choices.size());
-  }
-  lists.list_of = kind_of;
-  return lists;
 }
 
 TEST(Knapsack, LargeSolverMatchesTheExactSolver) {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -12,7 +11,7 @@ namespace lanista::goodput {
 
 /// Squared norms of one parameter group in one step with n gradients over m samples each.
 ///
-/// The caller divides all gradients by the preconditioner of the optimiser first. For Adam, it is the root of the
+/// The caller divides all gradients by the preconditioner of the optimiser first. For Adam, that is the root of the
 /// second moment plus eps.
 struct GradientSquares {
   double mean_square = 0;     ///< Mean over the n gradients of their squared norms.
@@ -24,13 +23,11 @@ struct GradientSquares {
 /// The true gradient is g. Sigma is the covariance of the gradients of single samples. A step has M samples, and the
 /// initial batch has M0. Not thread-safe.
 ///
-/// A step with a single gradient is paired with the gradient of the previous step. Such an estimate is biased, and it
-/// is dropped when a step with several gradients comes. Each estimate is an exponential average with the decay
-/// 0.999^(M/M0), corrected for its start at zero.
+/// Each estimate is an exponential average with the decay 0.999^(M/M0), corrected for its start at zero.
 class NoiseScale {
  public:
   /// Estimates for this number of parameter groups.
-  explicit NoiseScale(std::size_t groups = 1) : averages_(groups), groups_(groups) {}
+  explicit NoiseScale(std::size_t groups = 1) : averages_(groups) {}
 
   /// Adds a step with `samples` > 1 gradients and a batch of `scale` times the initial batch. Returns false if a norm
   /// is not finite; the step is then ignored.
@@ -39,13 +36,6 @@ class NoiseScale {
   /// may be the mean over some of the gradients only, and `samples` need not be whole. A step may stand for steps that
   /// were not measured: averages then decay by `represented_scale` initial batches; 0 means `scale`.
   bool add(std::span<const GradientSquares> norms, double samples, double scale, double represented_scale = 0);
-  /// Adds a step with one gradient. Returns false if a norm is not finite; the step is then ignored.
-  ///
-  /// The lists have one entry for each group: `now` is |g|^2, `before` is |h|^2 of the previous gradient h, and
-  /// `square_of_mean` is |(g + h)/2|^2. `scale` is the batch over the initial batch. Nothing is added, and the result
-  /// is true, if steps with several gradients were added before.
-  bool add_single(std::span<const double> now, std::span<const double> before, std::span<const double> square_of_mean,
-                  double scale);
 
   /// Returns the number of steps in the present estimate.
   std::int64_t steps() const { return steps_; }
@@ -54,7 +44,6 @@ class NoiseScale {
     std::vector<GradientStats> sums;  ///< Weighted sums of the estimates of each group.
     double weight = 0;                ///< Sum of the weights.
     std::int64_t steps = 0;           ///< Number of steps.
-    bool is_biased = false;           ///< True: the steps had one gradient each.
   };
   /// Returns a copy of the state.
   State state() const;
@@ -65,18 +54,11 @@ class NoiseScale {
   GradientStats group(std::size_t i) const;
   /// Returns the sums of sqr and of var over all groups.
   GradientStats total() const;
-  /// Returns the gradient noise scale M0 var / sqr over all groups, in samples. Empty before `least_steps` steps, and
-  /// if sqr is 0.
-  std::optional<double> noise_scale(std::int64_t initial_batch, std::int64_t least_steps = 20) const;
 
  private:
-  bool accumulate(std::span<const GradientSquares> norms, double samples, double scale, double represented_scale);
-
   std::vector<GradientStats> averages_;
-  std::size_t groups_ = 1;
   double weight_ = 0;  ///< Sum of the weights; it tends to 1.
   std::int64_t steps_ = 0;
-  bool is_biased_ = false;
 };
 
 }  // namespace lanista::goodput

@@ -32,7 +32,8 @@ struct DataKey {
   std::vector<DataStep> steps;   ///< Input pipeline, in order.
 };
 
-/// Returns the bytes of one element: the size of `precision` for real numbers, 1 for bytes, and 4 for other types.
+/// Returns the bytes of one stored element: 1 for kByte and 4 for kIndex. A real number has 8 with kFloat64, else 4,
+/// also with tf32 and bf16, which are stored as float32.
 inline std::int64_t element_bytes(graph::DType dtype, Precision precision) {
   if (dtype == graph::DType::kByte) return 1;
   return dtype == graph::DType::kReal ? size_of(precision) : 4;

@@ -89,7 +89,8 @@ nlohmann::json fork_json(const Fork& fork);
 /// Reads the record of a fork. Errors: kDataLoss (a field is missing or invalid).
 Result<Fork> fork_from_json(const nlohmann::json& json);
 
-/// The decisions of a trial. Replaying them gives its model, bit for bit.
+/// The decisions of the strategy on a trial, and those that the engine added (start, race). Replaying them gives the
+/// model, bit for bit.
 struct Proposal {
   std::int64_t base = 0;                   ///< Index into the study's base models, from 0.
   Digest base_hash;                        ///< Graph hash of the base model.

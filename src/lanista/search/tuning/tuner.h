@@ -89,7 +89,8 @@ struct TuneRules {
   /// Without halving: the two best tries run this factor of the trial time before the choice. 1: no final round.
   double final_round_factor = 1;
   bool progress = true;  ///< True: the winner of the first search needs a loss below the one at the start.
-  /// With halving: largest factor between the current setting and those of later searches; 0: no limit.
+  /// With halving: largest factor between the current setting and those of later searches, for real parameters with a
+  /// logarithmic range; up to 1: no limit.
   double reach = 20;
   /// With halving: standard errors by which the winner must be ahead of the current setting; 0: any difference.
   double sure_standard_errors = 0;

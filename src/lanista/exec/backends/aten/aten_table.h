@@ -106,7 +106,8 @@ void add_lane_dense(AtenTable& table, const LaneKernels& kernels, const OperandR
 void add_lane_linear(AtenTable& table, const LaneKernels& kernels, const OperandRounding& products);
 /// Replaces `transpose` by a view if the last axis stays the last one, else by one copy.
 void add_lane_moves(AtenTable& table);
-/// Replaces entries of batch norm, layer norm and softmax by lane kernels.
+/// Replaces the entries of layer norm, softmax and the training form of batch norm, with their gradients, by lane
+/// kernels. `kernels` must outlive `table`.
 void add_lane_norms(AtenTable& table, const LaneKernels& kernels);
 /// Replaces entries of element-wise operators, embeddings, dropout and cross-entropy by lane kernels.
 void add_lane_elementwise(AtenTable& table, const LaneKernels& kernels);

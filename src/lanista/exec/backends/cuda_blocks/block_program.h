@@ -21,7 +21,8 @@ struct BlockProgram {
   std::vector<block::Call> calls;  ///< calls of one step, in order
   std::int64_t slab_words = 0;     ///< size of a slab in words of four bytes
   bool has_random_masks = false;   ///< true: a call samples random masks
-  double flops = 0;                ///< FLOPs of a step with a full batch, approximately
+  /// FLOPs of a step with a full batch, approximately; 0 until BlockExecutable::compile sets it.
+  double flops = 0;
 
   /// Returns the size of a slab in bytes.
   std::int64_t slab_bytes() const { return 4 * slab_words; }
