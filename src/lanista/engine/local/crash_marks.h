@@ -40,7 +40,7 @@ class CrashMarks {
 };
 
 /// For each marked trial, the number of crashes in which it was running. A missing file gives an empty map. Errors:
-/// kIo.
+/// those of FileSystem::read, such as kIo.
 Result<std::map<TrialId, int>> read_crash_marks(FileSystem& fs, const std::string& file);
 
 /// The crash marks of a study, which its executors in this process share. The first started trial installs them, so a

@@ -10,8 +10,8 @@ namespace lanista::autodiff {
 
 /// Adds the backward pass to a step graph by reverse accumulation over the nodes of the forward pass.
 ///
-/// It calls the gradient rule of every node that depends on a trained parameter once, users before producers.
-/// Source: Griewank and Walther, Evaluating Derivatives, chapter 3.
+/// It calls the gradient rule of a node once if a gradient reaches the node and it depends on a trained parameter,
+/// users before producers. Source: Griewank and Walther, Evaluating Derivatives, chapter 3.
 class BackwardPass {
  public:
   /// Finds the nodes that need a gradient. `builder` and `forward` must live as long as the pass.

@@ -22,8 +22,9 @@ struct JoinInput {
   std::size_t place = 0;  ///< index among all possible inputs of the join; it fixes the ids of repairs
 };
 
-/// Converts a value of a choice to an attribute with the type of `kind`. `name` is the attribute, for messages. Errors:
-/// kNotApplicable if the value has no such form.
+/// Converts a value of a choice to an attribute with the type of `kind`. A text stays a text for every `kind`, because
+/// it may be the padding "same"; the caller checks it. `name` is the attribute, for messages. Errors: kNotApplicable if
+/// another value has no such form.
 Result<graph::AttrValue> as_attribute(const space::Value& value, const graph::AttrValue& kind, const std::string& name);
 
 /// Replaces the padding "same" in `attrs` by numbers. Other paddings stay. Errors: kNotApplicable for an even window.

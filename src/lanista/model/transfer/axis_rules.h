@@ -50,8 +50,8 @@ struct AxisRule {
 /// The rule of an operator by name, or null if it has none. The pointer is valid as long as the program runs.
 const AxisRule* find_axis_rule(std::string_view op);
 
-/// The rules of pooling and resizing, and of operators that rearrange elements, such as concat, slice, transpose and
-/// channel_shuffle.
+/// The rules of the input and of operators without parameters that move, resize, reduce or mix elements, such as
+/// concat, transpose, pools, mean, softmax and matmul.
 std::vector<AxisRule> shape_rules();
 /// The rules of element-wise operators and joins.
 std::vector<AxisRule> pointwise_rules();

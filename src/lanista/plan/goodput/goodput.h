@@ -90,8 +90,8 @@ BestPlan best_plan(const JobModel& model, std::int64_t nodes, std::int64_t repli
 /// Returns how replicas share a batch of `total` samples. It accumulates as rarely as possible with at most
 /// limits.max_local samples of a replica in one pass, and at least once for one replica above limits.initial.
 ///
-/// Sizes are rounded up, and then reduced so that all replicas together have at most limits.most. The caller checks
-/// limits.min_local.
+/// Sizes are rounded up, and then reduced so that all replicas together have at most limits.most. So the sum may differ
+/// from `total`. The caller checks limits.min_local.
 BatchPlan plan_of_total(const BatchLimits& limits, std::int64_t total, std::int64_t replicas);
 
 /// Returns true if `best_goodput` is more than 5 % above `running_goodput`.

@@ -56,7 +56,8 @@ class Rung {
 
 /// Returns the indices of `places` of the points, which are sorted lexicographically: the first one, and then each time
 /// the point that is furthest from those selected. Coordinates are divided by their range. Needs at least one point. An
-/// index may occur twice once all points are selected.
+/// index may occur twice once all other points equal selected ones. Coordinates without a finite range above 0 do not
+/// count.
 std::vector<std::size_t> epsilon_net(const std::vector<std::vector<double>>& points, std::int64_t places);
 
 }  // namespace lanista::search
