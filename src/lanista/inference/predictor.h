@@ -19,8 +19,8 @@ namespace lanista::inference {
 /// A model package that is ready to predict on the CPU: one model, or several with blended predictions. One thread at a
 /// time.
 ///
-/// Studies of the CPU's numeric class use the same kernels in the same order. Then the numbers are equal to the study's.
-/// They may differ by rounding for other classes, such as the batched backend.
+/// Studies of the CPU's numeric class use the same kernels in the same order. Then the numbers are equal to the
+/// study's. They may differ by rounding for other classes, such as the batched backend.
 class Predictor {
  public:
   /// Prepares a package: compiles its models for the CPU backend at level `isa`. `operators` are the caller's own
