@@ -254,9 +254,11 @@ Result<Database> Database::open_in_memory() {
 // While several processes create an index, SQLite refuses this switch at once, without its busy timeout, since a lock
 // that waits for another upgrade could wait for ever. So this waits and tries again.
 Result<void> Database::use_write_ahead_log() {
-  for (int waited = 0;; waited += kMillisecondsBetweenTries) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(kBusyMilliseconds);
+  while (true) {
     Result<void> done = run("PRAGMA journal_mode = WAL");
-    if (done || done.error().code != Code::kUnavailable || waited >= kBusyMilliseconds) return done;
+    const bool is_late = std::chrono::steady_clock::now() >= deadline;
+    if (done || done.error().code != Code::kUnavailable || is_late) return done;
     std::this_thread::sleep_for(std::chrono::milliseconds(kMillisecondsBetweenTries));
   }
 }

@@ -14,7 +14,7 @@ std::vector<std::int32_t> solve_by_dynamic_programming(const ChoiceLists& lists,
                                                        std::int32_t total) {
   const auto width = static_cast<std::size_t>(total) + 1;
   std::vector<double> best(width, 0), next(width);
-  std::vector<std::int32_t> taken(jobs.size() * width, -1);
+  std::vector<std::int32_t> taken(jobs.size() * width, 0);
   for (std::size_t j = 0; j < jobs.size(); ++j) {
     std::ranges::fill(next, kNever);
     for (const DeviceCount& choice : lists.list(lists.list_of[jobs[j]])) {
@@ -31,7 +31,6 @@ std::vector<std::int32_t> solve_by_dynamic_programming(const ChoiceLists& lists,
   auto left = width - 1;
   for (std::size_t j = jobs.size(); j-- > 0;) {
     const std::int32_t devices = taken[j * width + left];
-    if (devices < 0) return {};
     counts[j] = devices;
     left -= static_cast<std::size_t>(devices);
   }

@@ -51,17 +51,18 @@ Matrix reversed(const Matrix& next, int vertices) {
   return previous;
 }
 
-// Returns the vertices on a path from the first to the last. In this order one sweep each way finds every path.
-Bits live_vertices(const Matrix& next, int vertices) {
-  Bits from_input = only(0);
-  for (int i = 0; i < vertices; ++i) {
-    if (has(from_input, i)) from_input |= next[at(i)];
+// Whether every vertex is on a path from the first to the last, by the transitive closure (Warshall).
+bool is_whole(Matrix reach, int vertices) {
+  for (int v = 0; v < vertices; ++v) reach[at(v)] |= only(v);
+  for (int middle = 0; middle < vertices; ++middle) {
+    for (int v = 0; v < vertices; ++v) {
+      if (has(reach[at(v)], middle)) reach[at(v)] |= reach[at(middle)];
+    }
   }
-  Bits to_output = only(vertices - 1);
-  for (int i = vertices - 1; i >= 0; --i) {
-    if ((next[at(i)] & to_output) != 0) to_output |= only(i);
+  for (int v = 0; v < vertices; ++v) {
+    if (!has(reach[0], v) || !has(reach[at(v)], vertices - 1)) return false;
   }
-  return from_input & to_output;
+  return true;
 }
 
 Matrix renumbered(const Matrix& next, int vertices, const Numbering& numbers) {
@@ -195,7 +196,7 @@ std::vector<Cell> nasbench101_cells(int vertices) {
   for (std::uint32_t code = 0; code < codes; ++code) {
     if (seen[code] || std::popcount(code) > Cell::kMaxEdges) continue;
     Cell cell{vertices, matrix_of(code, vertices), {}};
-    if (live_vertices(cell.next, vertices) != (1 << vertices) - 1) continue;
+    if (!is_whole(cell.next, vertices)) continue;
     const auto same = symmetries(cell.next, vertices, seen);
     do {
       if (is_first(cell, same)) cells.push_back(cell);
