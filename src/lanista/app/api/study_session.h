@@ -26,7 +26,8 @@ Result<cli::WorkerOverrides> worker_overrides_of(const RunOptions& options);
 /// Returns the checked study with its data, models and devices. Errors: those of Study::check().
 Result<cli::ResolvedRequest> resolve(const Study& study, const cli::WorkerOverrides& worker_overrides);
 
-/// A log sink that stores warnings until the engine's thread removes them by drain(). Thread-safe.
+/// A log sink that stores the texts of warnings and errors until the engine's thread removes them by drain().
+/// Thread-safe.
 class WarningBuffer final : public LogSink {
  public:
   void write(const LogEvent& event) override;

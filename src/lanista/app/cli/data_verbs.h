@@ -28,7 +28,8 @@ struct DataExportRequest {
 int list_data(bool json);
 /// Prints the content and the warnings of a data set. Returns the exit code.
 int check_data(const DataCheckRequest& request);
-/// Prints the row numbers of a part of the default split, from 0, one a line. Returns the exit code.
+/// Prints the numbers of the rows in a part of the default split, or of all rows, one a line. The first row is 0.
+/// Returns the exit code.
 int list_rows(const DataRowsRequest& request);
 /// Writes a data set in other formats. Returns the exit code.
 int export_data(const DataExportRequest& request);

@@ -109,9 +109,10 @@ class Engine {
 
   /// The current state of the study. The reference is valid as long as the engine; events change the view.
   virtual const StudyView& view() const = 0;
-  /// The extension that adds, to each limit that is used up, as much as the study has used of it. For a study that the
-  /// user stopped it is the part that the stop cut off. Empty if no extension helps, because the strategy has nothing
-  /// left to propose.
+  /// The extension that continues a study that ended by its budget or guard, or that the user stopped; else empty.
+  ///
+  /// A used-up number of trials grows by as many as were proposed. Used-up steps and minutes grow by the limit of the
+  /// study file; minutes also if less time is left than was used. For a stop it is the part that the stop cut off.
   virtual Extension suggested_extension() const = 0;
   /// Runs until the end, a pause or an error. Errors: those of the executor, the strategy and the file system. After an
   /// error the log is valid and the study can be resumed.

@@ -18,7 +18,8 @@ Result<void> add_linear_grad_ops(graph::OpTable& table);
 Result<void> add_norm_train_ops(graph::OpTable& table);
 /// Adds the definitions of the gradients of sequence operators. Errors: kAlreadyExists.
 Result<void> add_sequence_grad_ops(graph::OpTable& table);
-/// Adds the definitions of the gradients of slices, gates and resizing. Errors: kAlreadyExists.
+/// Adds the definitions of the gradients of slices, gates, resizing and local response normalisation, and of
+/// `negative`, which the gradients of subtraction and division use. Errors: kAlreadyExists.
 Result<void> add_image_grad_ops(graph::OpTable& table);
 /// Adds the definitions of the gradients of softmax, dropout, pooling and data movement. Errors: kAlreadyExists.
 Result<void> add_other_grad_ops(graph::OpTable& table);

@@ -22,10 +22,11 @@ struct TimeError {
   double p90 = 0;              ///< 90th percentile over the things.
 };
 
-/// Ridge regression with a correction by the residuals of the three nearest rows.
+/// Predicts TimedRow::value, the logarithm of a measured time over the time of a simple rule. It is a ridge regression
+/// with a correction by the residuals of the three nearest rows.
 ///
-/// Features are standardised to mean 0 and deviation 1. Constant features are left out. The intercept is not shrunk. A
-/// prediction outside the range of a feature uses the nearest end of the range. The correction is the mean of the
+/// Features are standardised to mean 0 and deviation 1. Constant features are left out. The intercept is not shrunk.
+/// Outside the range of a feature the regression uses the nearest end of the range. The correction is the mean of the
 /// neighbours' residuals, weighted by 1 / (distance + 0.05), and of a zero with weight 2. The distance is the root mean
 /// square over the features. A value: a pure function of the rows in their order.
 class TimeModel {

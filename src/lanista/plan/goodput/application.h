@@ -66,7 +66,8 @@ class Application {
   double progress_after(std::int64_t epochs) const;
   /// Returns the steps of a batch size from the start of the training to the end of an epoch (from 0).
   ///
-  /// Between measured batch sizes it is interpolated. A batch above the largest measured one throws InternalError.
+  /// Between measured batch sizes it is interpolated. A batch below the smallest measured one has the steps of the
+  /// smallest. A batch above the largest measured one throws InternalError.
   double iterations(std::int64_t batch, std::int64_t epoch) const;
   /// Returns the gradient statistics during an epoch (from 0), interpolated between measured batch sizes.
   GradientStats gradients(std::int64_t batch, std::int64_t epoch) const;

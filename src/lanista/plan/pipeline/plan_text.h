@@ -7,10 +7,10 @@
 
 namespace lanista::pipeline {
 
-/// Returns a plan as a table for people, with one line for each stage.
+/// Returns a plan as a table for people: a line on the whole plan, a header, and one line for each stage.
 ///
-/// Columns are devices, micro-batch, samples in flight, operators and successors. `problem` adds the times of a
-/// micro-batch, memory and names of operators. It may be null; otherwise it must be the problem of the plan.
+/// Columns are stage, successors, devices, micro-batch, k of kFkB, samples in flight and operators. `problem` adds the
+/// times of a micro-batch, memory and names of operators. It may be null; otherwise it must be the problem of the plan.
 std::string plan_text(const PipelinePlan& plan, const Problem* problem);
 
 /// Returns the time of a step, its lower bounds and a Gantt chart, as several lines for people.

@@ -11,7 +11,8 @@
 // Whether the output of a frozen prefix is cached for every sample.
 namespace lanista::sharing {
 
-/// The trials that read the output of a shared prefix, and the memory to cache that output.
+/// How often the output of a shared prefix is read, and the memory for caching it. It is cached for all samples or not
+/// at all.
 struct PrefixReaders {
   std::int64_t samples = 0;      ///< Samples of an epoch.
   std::int64_t epochs = 0;       ///< Epochs of all readers together.

@@ -12,7 +12,8 @@ enum class RungRule {
   kCount,  ///< Fewer than max(1, floor(n / eta)) results are better (Optuna).
   /// No worse than the 1 - 1/eta quantile of the other results, interpolated (Ray). The first result is promoted.
   kRay,
-  kSyneTune,  ///< At most n / eta results are better (Syne Tune).
+  /// At most n / eta results are better, so the best floor(n / eta) + 1 results are promoted (Syne Tune).
+  kSyneTune,
 };
 
 /// The results that trials had at one epoch, and the decision which of them are promoted.

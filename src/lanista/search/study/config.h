@@ -107,7 +107,7 @@ struct FrozenConfig {
   /// Last frozen node: a node id such as "%4", or a label. All nodes that it depends on are frozen too.
   std::string through;
   std::string weights;                                    ///< Safetensors file, or kOfTheBase.
-  static constexpr std::string_view kOfTheBase = "base";  ///< Value of `weights`: the weights of the base model.
+  static constexpr std::string_view kOfTheBase = "base";  ///< Value of `weights`: those of the base, an ONNX file.
 };
 /// Section `model` of the study file.
 struct ModelConfig {
