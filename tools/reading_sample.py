@@ -40,7 +40,7 @@ def fields_of(lines, d):
     """The first lines of a structure, up to its first function with a body."""
     found = []
     for line in lines[d.first:d.first + 14]:
-        if line.strip() in ("};", "") or "{" in line.split("//")[0].replace("{}", "") and ")" in line:
+        if line in ("};", "") or "{" in line.split("//")[0].replace("{}", "") and ")" in line:
             break
         found.append(line)
     return " {\n" + "\n".join(found) if found else ""

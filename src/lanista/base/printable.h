@@ -13,8 +13,8 @@ namespace lanista {
 /// byte of UTF-8 becomes '?' too.
 std::string printable(std::string_view text);
 
-/// Returns `text` line by line as printable() does. Lines longer than `max_columns` end with "…". Lines after
-/// `max_lines` are replaced by a note with their number.
+/// Returns `text` with its line breaks; each line is made safe by printable(). Lines longer than `max_columns` end with
+/// "…". Lines after `max_lines` are replaced by a note with their number.
 std::string printable_lines(std::string_view text, std::size_t max_lines = std::string::npos,
                             std::size_t max_columns = std::string::npos);
 

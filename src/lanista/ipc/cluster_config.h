@@ -19,7 +19,8 @@ struct ClusterConfig {
   std::vector<std::string> places = {};
   double link_us = 0;             ///< Latency to a host in `places` for plans, in microseconds.
   double link_gb_per_second = 0;  ///< Bandwidth to it for plans, in GB/s; 0: plans ignore transfers.
-  /// True if no workers run on other machines.
+  /// True if neither `ssh` nor `slurm` is set, so that workers need no launcher. `places` does not count. False also if
+  /// all names in `ssh` are this machine.
   bool is_here() const { return ssh.empty() && slurm.empty(); }
 };
 

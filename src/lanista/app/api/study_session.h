@@ -41,7 +41,9 @@ class WarningBuffer final : public LogSink {
   std::vector<std::string> warnings_;
 };
 
-/// A study in its folder with everything that its engine uses. Workers are threads of this process.
+/// What a run of a study in this process needs around its engine: data set, executor, devices, clock, warnings and
+/// pause flag. The caller creates or resumes the engine with services() and numerics(), and run() runs it. Workers are
+/// threads of this process.
 class StudySession {
  public:
   /// A study with its data set and without an executor. Nothing is written yet.
@@ -54,7 +56,9 @@ class StudySession {
   Result<void> make_executor(const cli::WorkerOverrides& worker_overrides);
   /// Returns the services that an engine uses. They are valid as long as this object. Needs make_executor().
   engine::Services services();
-  /// Returns what the bits of the results depend on, such as numeric classes, as JSON for the header of the log.
+  /// Returns facts that determine the bits of the results, for Engine::create and Engine::resume: numeric class,
+  /// instruction level, compiler, threads and flush-to-zero mode, and the name of a device. With several devices they
+  /// are those of the CPU. The engine adds to them and logs them as a `numerics` record.
   nlohmann::json numerics() const;
   /// Returns the data set of the study.
   const data::Dataset& data() const { return data_; }

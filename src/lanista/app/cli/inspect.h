@@ -57,7 +57,8 @@ int show_status(const StatusRequest& request);
 int show_study(const ShowRequest& request);
 /// Checks a study file and prints its resolved form, or prints the schema. Returns the exit code.
 int check_study(const CheckRequest& request);
-/// Prints the properties of an ONNX file and compares its output with the expected one. Returns the exit code.
+/// Without an input file, prints the properties of an ONNX file. With one, runs the model and compares its output with
+/// the expected file, or prints the output as .npy if there is none. Returns the exit code.
 int check_model(const CheckRequest& request);
 /// Writes the report page of a study. Returns the exit code.
 int write_report(const ReportRequest& request);

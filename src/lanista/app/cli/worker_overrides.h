@@ -30,7 +30,7 @@ struct WorkerOverrides {
 Result<std::vector<engine::Launcher>> launchers_of(const WorkerOverrides& worker_overrides,
                                                    const study::StudyConfig& config);
 
-/// True if workers are processes, because the isolation requires it or because they run on other hosts.
+/// True if workers are processes: the isolation requires it, or ssh, Slurm or a launch command starts them.
 bool uses_processes(const WorkerOverrides& worker_overrides, const study::StudyConfig& config);
 
 /// Returns the number of workers: the setting, or else one for each host of ssh and each launch command. 0: one a core.

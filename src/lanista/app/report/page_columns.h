@@ -28,8 +28,9 @@ double absent();
 /// 7.2.
 nlohmann::json packed_reals(std::span<const double> values, int width);
 
-/// Returns texts as {"names": […], "of": packed integers}. `names` has each distinct text once, first those of `known`,
-/// then in the order of appearance. Index 0 is the empty text. Beyond 4,000 distinct texts all others become "other".
+/// Returns texts as {"names": […], "of": packed integers}. `names` has each distinct text once, cut after 200 bytes:
+/// index 0 is the empty text, then come those of `known`, then the others in the order of appearance. Beyond 4,000
+/// names all other texts become "other".
 nlohmann::json packed_names(std::span<const std::string> values, std::span<const std::string> known = {});
 
 /// Returns JSON as text for a script element: ASCII only, with "<" as \u003c.

@@ -93,7 +93,7 @@ class TimingHistory {
   std::size_t programs() const { return programs_; }
   /// Number of studies with rows of this machine.
   std::size_t studies() const { return studies_; }
-  /// Number of rows of other devices, which are not used.
+  /// Number of rows that are not used: those of other devices, and those without a step time.
   std::size_t rows_of_other_devices() const { return rows_of_other_devices_; }
   /// True if nothing was measured on this machine.
   bool empty() const { return rows_.empty(); }

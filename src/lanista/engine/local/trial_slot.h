@@ -41,7 +41,8 @@ struct TrialSlot {
   TrialSignals* signals = nullptr;                    ///< Signals of its DispatchEntry, which owns them.
   std::unique_ptr<train::DataParallelLeader> leader;  ///< Shares its steps with helpers; null: it has none.
 
-  /// The progress that a worker reports when it returns the slot.
+  /// The progress that a worker reports when it returns the slot: the complete epochs, and whether the trial is over,
+  /// has steps without a checkpoint, and has its state in memory.
   Progress progress() const {
     return {.epochs_done = epochs_done,
             .is_over = finished,

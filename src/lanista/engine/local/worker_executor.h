@@ -88,8 +88,8 @@ plan::Machine machine_of(const engine::WorkerConfig& worker_config);
 /// The body of a `numerics` log record for the CPU backend: numeric class, instruction level, compiler, threads and
 /// flush-to-zero mode. These facts determine the bits of a study.
 nlohmann::json numerics(kernels::Isa isa);
-/// The body of a `numerics` log record for another backend: the facts of this CPU with its best level, and the numeric
-/// class and the name of the backend.
+/// The body of a `numerics` log record for another backend: its numeric class and its name as `device`, and as above
+/// the instruction level (the best of this CPU), compiler, threads and flush-to-zero mode.
 nlohmann::json numerics(const program::Backend& backend);
 
 }  // namespace lanista::runtime

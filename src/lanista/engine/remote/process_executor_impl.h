@@ -86,7 +86,8 @@ struct ProcessExecutor::Impl {
   void mark_worker_paused(std::size_t worker);
   /// Moves trials that wait for a worker without a ready process to workers that are ready.
   void reassign_waiting();
-  /// Treats workers that do not answer a pause as lost.
+  /// After the deadline of a pause, ends the workers that did not answer it (Fleet::mark_lost). Their trials then
+  /// continue from their checkpoints as after any loss. Does nothing before the deadline or without a pause.
   void check_pause_deadline();
   /// Sends changed helper assignments to ready workers.
   void send_helpers();

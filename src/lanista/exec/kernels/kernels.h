@@ -102,7 +102,8 @@ struct MatmulShape {
   bool transpose_b;      ///< B is stored as [n][k].
 };
 
-/// Key of a dropout mask. Whether an element is kept is a function of the key, the sample and the element only.
+/// Key of a dropout mask. Whether an element is kept is a function of the key, the row number of the sample, the
+/// element and the dropout probability only.
 struct DropoutKey {
   std::uint64_t trial_seed;  ///< Seed of the trial.
   std::uint64_t step;        ///< Number of the training step, from 0.

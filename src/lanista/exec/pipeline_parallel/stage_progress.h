@@ -41,7 +41,7 @@ class StageTransport {
 /// too. Zeroed memory is a valid beginning. A view: the caller owns the memory, of bytes(), aligned to 64.
 class StageProgress {
  public:
-  /// The exception of a wait in a step that another rank has stopped.
+  /// The exception that ends a wait: a rank has stopped the step, or this rank has to leave it.
   struct Stopped {};
 
   StageProgress() = default;

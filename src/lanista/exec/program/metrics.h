@@ -33,7 +33,8 @@ struct SampleSum {
 };
 
 /// Mean and scale of the targets, with which a program was trained on (target - mean) / scale. Each has one entry for
-/// each number of a prediction. Empty: the targets were not scaled.
+/// each number of a prediction. Empty: the targets were not scaled. Predictions and metrics are in the original unit;
+/// the loss is that of scaled targets.
 struct TargetScaling {
   std::vector<double> mean = {}, scale = {};  ///< In the original unit of the targets.
 

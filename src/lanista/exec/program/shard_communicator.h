@@ -6,7 +6,8 @@
 
 namespace lanista::program {
 
-/// The exception for a step of which another rank has failed, is lost, or does not wait any longer.
+/// The exception of ShardCommunicator::all_gather when another rank of a data-parallel step has failed, is lost, or
+/// does not wait any longer. Pipeline stages do not throw it.
 class PeerLost : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

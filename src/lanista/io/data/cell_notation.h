@@ -29,8 +29,9 @@ struct Date {
   int hour = 0, minute = 0, second = 0;  ///< the local time; zeros without a time
   bool has_time = false;                 ///< true: the text has a time
 };
-/// Reads "2024-03-01", "2024/03/01" or "01.03.2024" (day first), alone or followed by " 14:05", "T14:05:59.25Z" or an
-/// offset from UTC. An offset is ignored: the result is the local time. None for any other text.
+/// Reads "2024-03-01", "2024/3/1" or "1.03.2024" (day first), alone or followed by a time: " 14:05" or "T14:05:59.25".
+/// "Z" or an offset from UTC may follow the time and is ignored: the result is the local time. Fractions of a second
+/// are dropped. None for any other text and for days that do not exist.
 std::optional<Date> parse_date(std::string_view text);
 
 /// Seconds from 1970-01-01 00:00 to `date` in the same time zone; negative before 1970.

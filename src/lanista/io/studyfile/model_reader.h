@@ -16,7 +16,7 @@ void read_model_space(const YAML::Node& node, const std::string& path, study::St
 /// Reads `node`, the value of model.frozen, into config: none, or {through, weights}. `path` is its full key.
 void read_frozen(const YAML::Node& node, const std::string& path, study::StudyConfig& config, Mistakes& mistakes);
 /// Checks that a study with model.frozen has one base model in float32. Precondition: everything was read. `model` is
-/// the node of section model. The node in `through` is checked when the base model is known.
+/// the node of section model. It does not check the node of `through`: the engine does so when it has the base model.
 void check_frozen(const YAML::Node& model, const study::StudyConfig& config, Mistakes& mistakes);
 
 }  // namespace lanista::studyfile

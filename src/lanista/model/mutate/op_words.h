@@ -12,7 +12,8 @@ namespace lanista::mutate {
 
 /// All words that options may list, in a fixed order: activations, convolutions, pools.
 std::vector<std::string> family_words();
-/// The words of convolutions, such as "conv3x3", in a fixed order.
+/// The words of convolutions in a fixed order: "conv1x1", "conv3x3", "conv5x5", "sep3x3", "sep5x5" (separable) and
+/// "dw3x3" (depthwise). Mutators and texts of layers offer them.
 std::vector<std::string> conv_words();
 
 /// The word for the operator and kernel of a node, or an empty text if there is none.

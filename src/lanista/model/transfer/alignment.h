@@ -20,7 +20,7 @@ struct ChildModel {
   Reachability reach;           ///< which nodes of the child are connected by paths
   bool unit_weights = false;    ///< MatchOptions::unit_weights
 
-  /// The number of elements of the parameters and buffers of a node, given by its index.
+  /// The number of elements of the parameters and buffers of the node with this index in the child's graph.
   std::int64_t signature_params(std::uint32_t node) const { return signatures[model.signatures[node]].params; }
 
   /// Prepares a child model for alignments with any number of parents.

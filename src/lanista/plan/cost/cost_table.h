@@ -53,8 +53,8 @@ class CostTable {
   nlohmann::json to_json() const;
   /// Reads the array of to_json.
   ///
-  /// Errors: kDataLoss if it is no array. Also kDataLoss, with the number of the row (from 1), for a field that is
-  /// missing or has a wrong type, a number out of range, and a key that is listed twice.
+  /// Errors: kDataLoss if it is no array. Also kDataLoss, with the number of the row (from 1), for a row that is no
+  /// object, a field that is missing or has a wrong type, a number out of range, and a key that is listed twice.
   static Result<CostTable> from_json(const nlohmann::json& json);
 
  private:

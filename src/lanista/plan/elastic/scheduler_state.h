@@ -75,7 +75,8 @@ struct SchedulerState {
 
   /// Returns the number of workers that are not lost.
   std::int64_t num_alive() const;
-  /// Returns the load of each worker by the present placements, in the order of the workers.
+  /// Returns the load of each worker by the present placements, in the order of the workers: its trials in number,
+  /// time, memory and parts of the worker.
   std::vector<WorkerLoad> loads() const;
 };
 

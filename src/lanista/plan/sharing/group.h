@@ -34,7 +34,8 @@ using LaneRefs = std::map<std::size_t, LaneRef>;
 /// `lane_refs` must contain every node that the operator reads.
 double op_us(const LogicalGraph& graph, const CostModel& cost, const PlannedOp& op, const LaneRefs& lane_refs);
 
-/// Predicts the microseconds of one step of all operators, which run in the given order.
+/// Predicts the microseconds of one step of all operators, which run one after the other in the given order, with the
+/// copies of op_us.
 double step_us(const LogicalGraph& graph, const CostModel& cost, std::span<const PlannedOp> ops);
 
 /// Returns microseconds as text for people, with one decimal: "12.5 us".

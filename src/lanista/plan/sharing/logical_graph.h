@@ -28,7 +28,7 @@ struct Owner {
   auto operator<=>(const Owner&) const = default;
 };
 
-/// A computation of one or several members.
+/// A computation of one or several members of a fusion plan. A member is one trial.
 struct LogicalNode {
   OperatorWork work;                       ///< Operator, attributes, input types and cost of the first owner.
   std::vector<OutputRef> inputs;           ///< Outputs of other nodes that it reads, in order.

@@ -13,8 +13,9 @@ namespace lanista::sharing {
 ///   - every input is computed before it is read, by the node which the model of the trial names;
 ///   - a shared node has no trained weights and no random masks of one trial; its owners have equal operations, frozen
 ///     weights, samples, precision and inputs;
-///   - the lanes of an operator have equal operations, input types, batch sizes and precision, and different trials.
-/// The same holds for the parts of each group. Errors: kInternal, with the node.
+///   - the lanes of an operator have equal operations, input types, batch sizes and precision, are equally frozen, and
+///     have different trials.
+/// The same holds for the parts of each group. Errors: kInternal, with the node where one node is at fault.
 Result<void> verify(const FusionPlan& plan, const graph::OpTable& ops);
 
 }  // namespace lanista::sharing

@@ -58,7 +58,7 @@ class StoppingAsha final : public Halving {
     if (!rung) return;
     const double violation = study::violation(constraints_, m, running.sample);
     Rung& there = rungs_[running.bracket][*rung];
-    const bool is_promoted = there.is_promoted(study::losses(on_, m), violation, eta_);
+    const bool is_promoted = there.add(study::losses(on_, m), violation, eta_);
     if (!is_promoted || there.num_results() <= bootstrap_) stopped_.insert(m.trial);
   }
 

@@ -7,7 +7,7 @@
 
 namespace lanista::search {
 
-bool Rung::is_promoted(std::vector<double> losses, double violation, std::int64_t eta) {
+bool Rung::add(std::vector<double> losses, double violation, std::int64_t eta) {
   const std::int64_t share = ++count_ / eta, num_best = std::max<std::int64_t>(1, share);
   if (std::any_of(losses.begin(), losses.end(), [](double loss) { return std::isnan(loss); })) return count_ == 1;
   if (losses.size() == 1) {

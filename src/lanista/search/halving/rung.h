@@ -18,9 +18,9 @@ enum class RungRule {
 
 /// The results that trials had at one epoch, and the decision which of them are promoted.
 ///
-/// Equal results have equal decisions, in any order of arrival. A result with NaN is promoted only if it is the first
-/// one. A result that satisfies the constraints is better than one that violates them; among the latter the smaller
-/// violation is better.
+/// A decision is made when a result is added, from the results so far, and does not depend on their order. A result
+/// with NaN is promoted only if it is the first one. A result that satisfies the constraints is better than one that
+/// violates them; among the latter the smaller violation is better.
 ///
 /// Several goals are compared by fronts (Deb et al., 2002). The front that does not fit as a whole is thinned by an
 /// epsilon-net: from the lowest first goal on, the point that is furthest from those selected (Schmucker et al., 2021,
@@ -31,7 +31,7 @@ class Rung {
   explicit Rung(RungRule rule = RungRule::kCount) : rule_(rule) {}
   /// Adds a result and returns true if it is promoted. `losses` has one loss for each goal; smaller is better. `eta` is
   /// at least 1. Rules other than kCount need one goal. O(log n) for one goal, at most O(n^2) comparisons for several.
-  bool is_promoted(std::vector<double> losses, double violation, std::int64_t eta);
+  bool add(std::vector<double> losses, double violation, std::int64_t eta);
   /// Returns the number of results so far, those with NaN included.
   std::int64_t num_results() const { return count_; }
 

@@ -11,8 +11,8 @@
 namespace lanista::search {
 
 /// Translates the events of a study to selected epochs: a measurement gets the metrics of the epoch that is selected by
-/// then. So results of one epoch are results at equal fidelity. If the rule selects the last epoch, events are
-/// unchanged.
+/// then, and keeps its epoch number. So results of one epoch are results at equal fidelity. All other events pass
+/// unchanged, and measurements too if the rule selects the last epoch.
 class SelectedEpochEvents {
  public:
   /// A translator without trials.

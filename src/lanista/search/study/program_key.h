@@ -21,11 +21,11 @@ Digest program_key(const Digest& structure, const study::Recipe& recipe);
 /// defines the operators.
 Digest structure_key(const graph::Graph& model, const graph::OpTable& ops);
 
-/// Returns the bytes of the state that a trial keeps between steps: `parameters` numbers, and the optimiser state of
-/// each.
+/// Returns the bytes of the state that a trial keeps between steps: `parameters` numbers in the precision of the
+/// recipe, and the optimiser state of each.
 std::int64_t state_bytes(std::int64_t parameters, const study::Recipe& recipe);
-/// Returns the bytes of a copy of `parameters` numbers for the best epoch's weights; 0 if the rule selects the last
-/// epoch.
+/// Returns the bytes of a copy of `parameters` numbers for the best epoch's weights, with 8 bytes a number if the
+/// recipe has the precision float64 and 4 else. 0 if the rule selects the last epoch.
 std::int64_t best_weights_bytes(std::int64_t parameters, const study::Recipe& recipe, const SelectionRule& rule);
 
 }  // namespace lanista::study

@@ -11,7 +11,7 @@
 namespace lanista::study {
 
 /// Training steps in addition to those of a trial: of discarded branches of its tune searches (train.tune), and of the
-/// losers of its start race (train.start_race).
+/// losers of its start race (train.start_race). Forecasts add them to the steps of the trial.
 struct ExtraSteps {
   /// Expected extra steps before one epoch.
   struct EpochSteps {

@@ -133,7 +133,8 @@ using ProposeSetting = std::function<std::optional<space::Sample>(std::span<cons
 /// best setting so far, or else from `now`, which has all hyper-parameters of the space.
 ProposeSetting propose_one_parameter(space::SearchSpace space, space::Sample now, Rng rng);
 
-/// One tune search as a function of the losses of its branches.
+/// One tune search of a running trial as a function of the losses of its branches. It trains nothing: it decides which
+/// settings are tried and for how many steps, and which one wins. A setting has the tuned hyper-parameters.
 ///
 /// Published search: the trial time doubles until a branch converges, and is fixed then. Converging branches are better
 /// than unstable ones, then the higher speed is better, then the earlier try.
@@ -157,7 +158,8 @@ class TuneSearch {
   TuneSearch(TuneRules rules, std::int64_t longest, std::int64_t trials, ProposeSetting propose,
              bool includes_current = false);
 
-  /// Returns the steps of the branch that updates nothing and measures the loss at the start. It is 0 with
+  /// Returns the steps of the branch that updates nothing and measures the loss at the start. It depends on the rules
+  /// and the longest trial time alone, so it is the same at any time. It is 0 with
   /// rules.halving: there the first losses of the branches, which share one state, give that loss.
   std::int64_t start_steps() const;
   /// Sets the loss at the start, which is the mean loss of the branch of start_steps(), and begins the first round.

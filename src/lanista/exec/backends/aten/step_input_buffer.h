@@ -38,10 +38,12 @@ struct StepShape {
   auto operator<=>(const StepShape&) const = default;
 };
 
-/// Buffer of everything that differs from step to step, for one or more consecutive steps.
+/// Buffer of everything that differs from step to step, for one or more consecutive steps: features, targets, sample
+/// weights, hyper-parameters, attributes of lanes, active lanes, keys of masks and row numbers (`Region`).
 ///
 /// The regions of all its steps lie in one buffer, so that one copy uploads them. On a GPU there are several host
-/// buffers, so that the host prepares steps while the device runs earlier ones.
+/// buffers, so that the host prepares steps while the device runs earlier ones. Use: prepare(), fill host(), send();
+/// then the device reads at().
 class StepInputBuffer {
  public:
   /// Region of a step's inputs.

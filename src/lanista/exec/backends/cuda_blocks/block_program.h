@@ -36,7 +36,9 @@ struct BlockProgram {
 Result<BlockProgram> block_program(const autodiff::TrainingStep& train, const program::StateFormat& state_format,
                                    const graph::OpTable& ops, std::int64_t max_batch);
 
-/// Region of memory in which an operand lies. The first four follow the layout of the CPU program.
+/// Region of memory in which an operand lies, while calls are emitted on the host. Emitter::finish replaces it by the
+/// operand's offset in the slab, or by block::kInput, kTarget or kNowhere. The first four follow the layout of the CPU
+/// program.
 enum class SlabRegion : std::uint8_t {
   kState,      ///< parameters, buffers and optimiser slots
   kGradient,   ///< gradients of the parameters

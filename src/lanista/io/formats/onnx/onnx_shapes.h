@@ -60,7 +60,7 @@ struct SliceAxis {
 Result<std::vector<SliceAxis>> slice_axes(const List& starts, const List& ends, const std::optional<List>& axes,
                                           const std::optional<List>& steps, const List& dims);
 
-/// An int64 tensor of one dimension with these integers.
+/// An int64 tensor of one dimension with these integers, for shapes and axes in ONNX models.
 Tensor tensor_of_integers(const List& numbers);
 /// The elements of a tensor of int64 or int32. Errors: kDataLoss (another element type).
 Result<List> integers_of(const Tensor& tensor);
