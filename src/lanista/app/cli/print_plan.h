@@ -31,8 +31,9 @@ struct PlanVerbRequest {
   std::optional<PipelineRequest> pipeline;  ///< If set: plan the pipeline stages of the first base model instead.
 };
 
-/// Prints which of a study's first trials would train together on this machine. It measures the machine's speed in
-/// under a second; measuring the programs needs one more second. Returns the exit code.
+/// Prints which of a study's first trials would train together on this machine, with predicted times; or the forecast
+/// for `simulated_cluster`; or the stages of `pipeline`. It measures the machine's speed in under a second; measuring
+/// the programs needs one more second. Returns the exit code.
 int print_plan(const PlanVerbRequest& verb_request, const study::StudyConfig& config, const data::DataSpec& data,
                const std::shared_ptr<const mutate::ModelSpace>& models);
 

@@ -46,8 +46,8 @@ class SearchDriver {
   SearchDriver(search::Strategy& strategy, const Limits& limits, Measure measure, Ended ended = {})
       : strategy_(strategy), limits_(limits), measure_(std::move(measure)), ended_(std::move(ended)) {}
 
-  /// Gives active trials one epoch each in turn, until `epochs` epochs in total since construction, or until no trial
-  /// is active and the strategy proposes none. Errors: those of the strategy.
+  /// Gives active trials one epoch each in turn, until all calls of run_until() together ran `epochs` epochs, or until
+  /// no trial is active and none can start. Errors: those of the strategy, except kResourceExhausted: it proposes none.
   Result<void> run_until(std::int64_t epochs);
 
   /// Manual mode: fills the free slots. Returns the trials that start or resume, in order; empty: none. Errors: those

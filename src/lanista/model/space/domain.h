@@ -59,8 +59,8 @@ std::optional<std::int64_t> domain_size(const Domain& domain);
 Value domain_value(const Domain& domain, std::int64_t i, std::int64_t of);
 /// True if the domain contains a value of this type. The integer 1 is not in a domain of reals.
 bool domain_contains(const Domain& domain, const Value& value);
-/// Converts a JSON value to a value of the domain; no value if the domain lacks it. An integer becomes a real number,
-/// and a real number without fraction an integer, if the domain needs that.
+/// Converts a JSON value to a value of the domain; no value if the domain lacks it. If the domain needs it, an integer
+/// becomes the nearest real number, and a real number without fraction an integer, if it is below 2^53 in magnitude.
 std::optional<Value> value_in(const Domain& domain, const nlohmann::json& json);
 /// Returns a domain in the notation of study files, such as "log(0.001, 0.5)".
 std::string domain_text(const Domain& domain);

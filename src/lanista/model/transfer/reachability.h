@@ -9,7 +9,7 @@
 
 namespace lanista::zoo {
 
-/// A set of node indices, as a bit vector. An index that is not below the size of the set is a bug.
+/// A set of node indices, as a bit vector. Indices must be below the size of the set, which is not checked.
 class NodeSet {
  public:
   /// An empty set for indices below `nodes`.

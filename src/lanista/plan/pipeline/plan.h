@@ -62,8 +62,9 @@ void set_in_flight(PipelinePlan& plan);
 void limit_in_flight(PipelinePlan& plan, const Problem& problem);
 /// Sets the turns k of every stage so that no stage waits for input where micro-batches shrink along the graph.
 ///
-/// k is the largest ceil(k_i b_i / b_j) over the predecessors i of stage j, where b is the micro-batch of a stage. It
-/// is 1 where micro-batches do not shrink.
+/// k of stage j is the largest ceil(k_i b_i / b_j) over its predecessors i, at least 1, where b is the micro-batch of a
+/// stage. So a stage with smaller micro-batches than a predecessor takes more of them in a turn, and stages after it
+/// keep that. Stages must be in dependency order.
 void set_turns(PipelinePlan& plan);
 
 /// Returns the bytes that each stage needs on each of its devices, in the order of the stages.

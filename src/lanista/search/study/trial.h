@@ -56,14 +56,14 @@ nlohmann::json start_json(const Start& start);
 /// Reads the record of a start. Errors: kDataLoss (a field is missing or invalid).
 Result<Start> start_from_json(const nlohmann::json& json);
 
-/// A start race (train.start_race): short trainings from the start, from rival parents and from random values.
+/// A start race (train.start_race): short trainings from the start, from each rival parent, and one from random values.
 ///
 /// The candidate with the lowest loss continues. The first measurement of the trial records the losses.
 struct StartRace {
   std::int64_t steps = 0;          ///< Training steps of each candidate.
   double time = 0;                 ///< Time of the discarded steps on the logical clock.
   std::vector<Start> rivals = {};  ///< Other parents, the one with the highest coverage first.
-  /// Returns the number of candidates: the start, the rivals and random values.
+  /// Returns the number of candidates: the start, each rival, and one with random values.
   std::int64_t racers() const { return static_cast<std::int64_t>(rivals.size()) + 2; }
   bool operator==(const StartRace&) const = default;
 };
