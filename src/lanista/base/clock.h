@@ -21,7 +21,7 @@ class RealClock final : public Clock {
   double unix_time() const override;
 };
 
-/// A clock that moves only by calls; for tests and simulation.
+/// A clock that moves only by calls; for tests and simulation. Both times begin at 0. Not thread-safe.
 class VirtualClock final : public Clock {
  public:
   double now() const override { return now_; }

@@ -20,11 +20,12 @@ class CsvTable {
   std::size_t columns() const { return header_.size(); }              ///< number of cells of a row
   /// Number of rows, without the header.
   std::size_t rows() const { return header_.empty() ? 0 : ends_.size() / header_.size(); }
-  /// The text of one cell, without quotes. Row and column count from 0, without the header. The view is valid until the
-  /// table changes or ends.
+  /// The text of one cell, without quotes. Row and column count from 0, without the header; they are not checked. The
+  /// view is valid until the table changes or ends.
   std::string_view cell(std::size_t row, std::size_t column) const;
-  /// Appends the rows of another table. Column i of this table gets column `columns[i]` of `other`. Errors:
-  /// kResourceExhausted if the cells would have 4 GiB or more; the table is unchanged then.
+  /// Appends the rows of another table. Column i of this table gets column `columns[i]` of `other`; the size of
+  /// `columns` must be columns(). Errors: kResourceExhausted if the cells would have 4 GiB or more; the table is
+  /// unchanged then.
   Result<void> append(const CsvTable& other, const std::vector<std::size_t>& columns);
 
  private:
@@ -41,8 +42,9 @@ struct CsvOptions {
   std::optional<bool> header;  ///< true: line 1 is a header; absent: it is one if no cell is a number
 };
 
-/// Reads a CSV table from the bytes of a file. Errors: kDataLoss with "line N" for invalid UTF-8, rows of different
-/// length, misplaced quotes, a missing closing quote, or over 10,000 columns; kResourceExhausted for 4 GiB or more.
+/// Reads a CSV table from the bytes of a file. Empty lines and a byte order mark are skipped. Errors: kDataLoss with
+/// "line N" for a text without rows, invalid UTF-8, a zero byte, rows of different length, misplaced quotes, a missing
+/// closing quote, or over 10,000 columns; kResourceExhausted for 4 GiB or more.
 Result<CsvTable> parse_csv(std::string_view text, const CsvOptions& options = {});
 
 }  // namespace lanista::formats

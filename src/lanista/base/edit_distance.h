@@ -15,7 +15,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b);
 ///
 /// The order of preference is: a candidate at edit distance 0 or 1; the only candidate that begins with `word`, from
 /// three bytes on; the first candidate at the smallest distance. A candidate at a distance of more than a third of the
-/// longer length, rounded up, does not count. Words and candidates of more than 64 bytes do not match.
+/// longer length, rounded up, does not count. A word of more than 64 bytes, or an empty one, matches nothing. A
+/// candidate of more than 64 bytes matches only by its beginning.
 std::string nearest_name(std::string_view word, std::span<const std::string> candidates);
 
 }  // namespace lanista

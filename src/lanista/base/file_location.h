@@ -25,7 +25,7 @@ auto retry_on_eintr(Call call) {
 }
 
 /// Makes the error of a failed system call. The message is `action` and the system's text for `error_number`; `where`
-/// is the path.
+/// is the path. The code is kNotFound, kAlreadyExists, kResourceExhausted (disk, memory or descriptors) or else kIo.
 Error system_error(const std::string& action, const std::string& path, int error_number);
 
 /// A path, resolved as far as an open folder and a name in it.
@@ -45,13 +45,15 @@ struct FileLocation {
 /// Thread-safe.
 class ConfiningFolder {
  public:
+  /// Stores the path; the folder is opened when it is first needed.
   explicit ConfiningFolder(std::string path);
 
   const std::string& path() const { return path_; }
   /// True if `path` begins with the path of this folder and "/", so that it is below the folder.
   bool contains(const std::string& path) const;
   /// Opens the folders on the way to `path`, but not its last component. Precondition: contains(path).
-  /// Errors: kNotFound if a folder is missing; kDataLoss for a link on the way, or `..`.
+  /// Errors: kNotFound if a folder is missing or is another kind of file; kDataLoss for a link on the way, or `..`;
+  /// those of system_error().
   Result<FileLocation> locate(const std::string& path);
 
  private:
@@ -73,10 +75,10 @@ FileKind kind_at(const FileLocation& location);
 /// `mode`, less the user's umask.
 ///
 /// A file that is opened for writing must be a regular file. At a confined location it must also have one name and
-/// belong to this user or to the owner of the confining folder. A link is followed in one case: the location is not
-/// confined and the file is opened for reading only.
-/// Errors: kNotFound; kAlreadyExists (O_EXCL); kDataLoss (a link, a FIFO, a device, another user's file);
-/// kResourceExhausted (disk full); kIo for other errors of the system. The message begins with `action`.
+/// belong to this user or to the owner of the confining folder. For reading, any kind of file is opened. A link is
+/// followed in one case: the location is not confined and the file is opened for reading only. Errors: those of
+/// system_error(), with a message that begins with `action`, so kIo for a folder to write; kDataLoss (a link; to write,
+/// a FIFO, a device, another user's file, a file with several names).
 Result<Descriptor> open_at(const FileLocation& location, int flags, mode_t mode, const std::string& action);
 
 }  // namespace lanista

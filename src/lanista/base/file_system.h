@@ -45,16 +45,18 @@ class FileSystem {
 
   /// Opens a file for appending at its end; creates an empty file if it is missing.
   virtual Result<std::unique_ptr<AppendFile>> open_append(const std::string& path) = 0;
-  /// Returns the bytes from `offset` to the end of the file.
+  /// Returns the bytes from `offset` to the end of the file; none if `offset` is beyond it. Errors: also
+  /// kInvalidArgument (a pipe or a device), kResourceExhausted (a file of more than 8 GiB).
   virtual Result<std::string> read(const std::string& path, std::uint64_t offset = 0) = 0;
-  /// Creates a new file, writes all bytes, syncs and closes it. Errors: also kAlreadyExists, for any kind of file at
-  /// `path`.
+  /// Creates a new file, writes all bytes, syncs and closes it. After an error a part of the file may be left. Errors:
+  /// also kAlreadyExists, for any kind of file at `path`.
   virtual Result<void> write_file(const std::string& path, std::span<const std::byte> data) = 0;
-  /// Renames a file and replaces a file at `to`. Errors: also kDataLoss (`to` is a FIFO, a socket or a device).
+  /// Renames a file and replaces a file at `to`. Errors: also kDataLoss (`to` is a FIFO, a socket, a device or a
+  /// confined link).
   virtual Result<void> rename(const std::string& from, const std::string& to) = 0;
   /// Returns when the names of a folder (created, renamed, removed) are on disk.
   virtual Result<void> sync_folder(const std::string& path) = 0;
-  /// Sets the size of a file to `size` bytes.
+  /// Sets the size of a file to `size` bytes; new bytes are zero. It does not sync.
   virtual Result<void> truncate(const std::string& path, std::uint64_t size) = 0;
   /// Removes a file, a link (not its target), or an empty folder; no error if nothing is there.
   virtual Result<void> remove(const std::string& path) = 0;
@@ -62,17 +64,20 @@ class FileSystem {
   virtual Result<void> make_folder(const std::string& path) = 0;
   /// Returns the names in a folder, without its path, sorted by bytes.
   virtual Result<std::vector<std::string>> list(const std::string& folder) = 0;
-  /// True if something is at `path`, of any kind.
+  /// True if something is at `path`, of any kind. A link is followed, so false if it has no target; a confined link
+  /// counts itself.
   virtual bool exists(const std::string& path) = 0;
-  /// The kind of file at `path`; kNothing if there is none. A link is not followed.
+  /// The kind of file at `path`; kNothing if there is none. A link is not followed. This default returns kFile for all
+  /// that exists.
   virtual FileKind kind(const std::string& path) { return exists(path) ? FileKind::kFile : FileKind::kNothing; }
-  /// The size of a file in bytes.
+  /// The size of a file in bytes; that of its target for a link that is not confined.
   virtual Result<std::uint64_t> size(const std::string& path) = 0;
-  /// Takes an exclusive advisory lock on `path`, which is created if missing. Errors: kUnavailable if another process
-  /// holds it. Only the owner can open the file, since every user that can open it could lock it.
+  /// Takes an exclusive advisory lock on `path`, which is created if missing. Errors: kUnavailable if this or another
+  /// process holds it. Only the owner can open the file, since every user that can open it could lock it.
   virtual Result<std::unique_ptr<FileLock>> lock(const std::string& path) = 0;
 
   /// Returns a view of this file system in which the paths that begin with `root` + "/" are confined to that folder.
+  /// Calls that change something never leave it. Calls that only read are not confined for paths with a component "..".
   ///
   /// Confined paths are resolved one component at a time, relative to the opened folder, and never through a symbolic
   /// link. A file is written only if it is a regular file of one name that belongs to this user or to the folder's
@@ -100,8 +105,8 @@ bool is_temporary_name(std::string_view name);
 /// Returns 16 hexadecimal digits from the random generator of the system.
 std::string random_hex();
 
-/// Removes the temporary files that crashes left in a folder: regular files with temporary names which no other process
-/// is writing. A missing folder is no error.
+/// Removes the regular files with temporary names in a folder, which crashes left. It also removes one that another
+/// process is writing now; write_atomically() writes it again then. A missing folder is no error.
 Result<void> remove_leftovers(FileSystem& fs, const std::string& folder);
 
 }  // namespace lanista

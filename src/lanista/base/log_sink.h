@@ -46,6 +46,6 @@ class NullSink final : public LogSink {
   void write(const LogEvent&) override {}
 };
 
-std::string to_text(const LogEvent& event);  ///< one line for people: "warning trial_failed trial=3 reason=…"
+std::string to_text(const LogEvent& event);  ///< one line without the time: "warning trial_failed trial=3 reason=…"
 
 }  // namespace lanista

@@ -19,7 +19,8 @@ enum class PowerLoss {
 };
 
 /// A file system in memory: for studies that leave no files, and for tests. Paths are names, compared as they are
-/// written. A folder exists once it was made or contains a file. Thread-safe.
+/// written. A folder exists once it was made or contains a file. remove() and rename() act on files only; remove()
+/// leaves a folder without an error. Thread-safe.
 ///
 /// It knows what POSIX promises to survive a power loss: bytes before the last sync of their file, and names before the
 /// last sync of their folder. simulate_power_loss() leaves what a disk may hold afterwards.
@@ -43,7 +44,7 @@ class MemoryFileSystem final : public FileSystem {
   Result<std::unique_ptr<FileLock>> lock(const std::string& path) override;
 
   /// Simulates that the machine loses power and starts again. Only data and names that were not synced may be lost;
-  /// `rng` decides which, within `loss`. Precondition: no file is open and no lock is held.
+  /// `rng` decides which, within `loss`. Precondition: no file is open (not checked) and no lock is held.
   void simulate_power_loss(PowerLoss loss, Rng rng);
   /// The synced bytes of a file, even if the name would be lost. Empty if there is no such file.
   std::string synced(const std::string& path) const;

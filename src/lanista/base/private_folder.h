@@ -17,7 +17,7 @@ class PrivateFolder {
   using AcceptsName = std::function<bool(std::string_view)>;
 
   /// Creates and opens the folder `prefix` + 16 random hexadecimal digits, with mode 0700. Errors: kIo if the system
-  /// cannot create it.
+  /// cannot create it; those of open().
   static Result<PrivateFolder> create(const std::string& prefix);
   /// Opens a folder that create() made. Errors: kNotFound for a missing folder; kFailedPrecondition for a link, no
   /// folder, another owner or a mode other than 0700; kIo for other errors of the system.
@@ -33,15 +33,15 @@ class PrivateFolder {
 
   const std::string& path() const { return path_; }
   /// Creates an empty file with mode 0600 and returns a descriptor for reading and writing, which the caller closes.
-  /// Errors: kAlreadyExists for an existing name; kInvalidArgument for a name with `/`; kResourceExhausted for a full
-  /// disk; kIo for other errors of the system.
+  /// Errors: kAlreadyExists for an existing name; kInvalidArgument for a name with `/`, or no file name;
+  /// kResourceExhausted for a full disk; kIo for other errors of the system.
   Result<int> create_file(const std::string& name) const;
   /// Opens a file that create_file() made and returns a descriptor for reading and writing, which the caller closes.
   /// Errors: kNotFound for a missing file; kFailedPrecondition for a link, no regular file, another owner, another mode
   /// or a second name; kInvalidArgument for a name with `/`; kIo for other errors of the system.
   Result<int> open_file(const std::string& name) const;
-  /// Renames a file and replaces the file `to`, if there is one. Errors: kInvalidArgument for a name with `/`; kIo if
-  /// the system cannot rename it.
+  /// Renames a file and replaces the file `to`, if there is one. Errors: kInvalidArgument for a name with `/`;
+  /// kNotFound for a missing file; kIo for other errors of the system.
   Result<void> rename_file(const std::string& from, const std::string& to) const;
   /// Removes a regular file of this user, if there is one. Anything else stays.
   void remove_file(const std::string& name) const;

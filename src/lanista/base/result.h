@@ -36,7 +36,8 @@ struct Error {
   std::string message;          ///< names the object, the value found and what is allowed
   std::string where;            ///< "file:line:column", path, key or option; may be empty
 
-  /// The error as one line for messages: "where: message", or the message alone if `where` is empty.
+  /// The error for messages: "where: message", or the message alone if `where` is empty. Line breaks and control
+  /// characters stay.
   std::string text() const;
   bool operator==(const Error&) const = default;
 };
@@ -103,7 +104,8 @@ class [[nodiscard]] Result<void> {
     if (auto lanista_try_result = (expr); !lanista_try_result) return std::move(lanista_try_result).error(); \
   } while (false)
 
-/// `LANISTA_ASSIGN(auto x, expr)`: x becomes the value of `expr`; an error is returned from the enclosing function.
+/// `LANISTA_ASSIGN(auto x, expr)`: x becomes the value of `expr`; an error is returned from the enclosing function. It
+/// is several statements, so not for an `if` without braces.
 #define LANISTA_ASSIGN(decl, expr) LANISTA_ASSIGN_IMPL(LANISTA_CONCAT(lanista_result_, __LINE__), decl, expr)
 #define LANISTA_ASSIGN_IMPL(tmp, decl, expr) \
   auto tmp = (expr);                         \

@@ -21,12 +21,12 @@ class Rng {
   /// Returns an independent stream for `index`. The same key and index always give the same stream.
   Rng split(std::uint64_t index) const;
 
-  /// The 64-bit key, from which the stream can be made again, for storage or for counter-based kernels.
+  /// The 64-bit key, from which the stream can be made again from its start, for storage or for counter-based kernels.
   std::uint64_t key() const { return key_; }
 
   std::uint64_t next();                                     ///< 64 uniform bits.
   double uniform();                                         ///< In [0, 1), 53 bits.
-  double uniform(double lo, double hi);                     ///< In [lo, hi).
+  double uniform(double lo, double hi);                     ///< In [lo, hi); lo if both are equal; lo <= hi.
   std::uint64_t below(std::uint64_t n);                     ///< Uniform in 0..n-1, unbiased; n > 0.
   std::int64_t between(std::int64_t lo, std::int64_t hi);   ///< Uniform integer from lo to hi, both included.
   double normal();                                          ///< Standard normal (inverse CDF, AS 241).

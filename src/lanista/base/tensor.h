@@ -25,12 +25,12 @@ struct Tensor {
   bool operator==(const Tensor&) const = default;
 };
 
-/// The elements of a tensor in row-major order. A T that does not match `type` is a bug. The span is valid until
-/// `bytes` changes or the tensor ends.
+/// The elements of a tensor in row-major order. A T that does not match `type`, or a size of `bytes` that does not
+/// match `shape`, is a bug. The span is valid until `bytes` changes or the tensor ends.
 template <class T>
 std::span<const T> elements_of(const Tensor& tensor);
-/// The elements of a tensor in row-major order, for writing. A T that does not match `type` is a bug. The span is valid
-/// until the size of `bytes` changes or the tensor ends.
+/// The elements of a tensor in row-major order, for writing. A T that does not match `type`, or a size of `bytes` that
+/// does not match `shape`, is a bug. The span is valid until the size of `bytes` changes or the tensor ends.
 template <class T>
 std::span<T> elements_of(Tensor& tensor);
 

@@ -9,7 +9,8 @@ namespace lanista {
 ///
 /// The copy constructor of libstdc++ 12 assumes that a variant of strings, vectors and small values always has a value.
 /// If the copy of an alternative throws, it destroys a value that does not exist, and the process crashes. Here a copy
-/// begins with the first alternative and is then assigned, which is safe. The first alternative must not throw.
+/// begins with the first alternative and is then assigned, which is safe. The default constructor of the first
+/// alternative must not throw.
 template <class First, class... Rest>
 class Variant : public std::variant<First, Rest...> {
   using Base = std::variant<First, Rest...>;

@@ -9,13 +9,14 @@
 
 namespace lanista::inference {
 
-/// A hash of the weights that a package predicts with, as hexadecimal text. Packages with equal weights and shares have
-/// equal identities. Empty: the package of one model has no recorded hash.
+/// A hash of the weights that a package predicts with, as hexadecimal text, from the hashes in its facts. Packages with
+/// equal weights and shares have equal identities. Empty: the package of one model has no recorded hash.
 std::string identity_of(const engine::ModelPackage& package);
 
 /// Measures a study's winner, or its ensemble, on the validation part, and also on the test part if `tested` is true. A
-/// part without rows is left out. `data` is the study's data, opened as its trials saw them. The result is a function
-/// of package and data, with the bits of the study.
+/// part without rows is left out. `package` must come from a study, so that its facts name the trial. `data` is the
+/// study's data, opened as its trials saw them. The result is a function of package and data, with the bits of the
+/// study.
 ///
 /// With folds, the package of one training uses the parts of its fold. In a package of several trainings each training
 /// predicts its own validation rows, so no row is predicted by a model that trained on it. On the test part all

@@ -34,8 +34,9 @@ class Predictor {
 
   /// Number of values in the prediction of one row: logits of classes (at every position) or of labels, or targets.
   std::int64_t outputs() const;
-  /// Predictions [rows, outputs()] of features [rows, …], both flattened. Features are as data::read_raw returns them:
-  /// normalised, or raw if members have their own normalisation. Numeric predictions are in the unit of the targets.
+  /// Predictions [rows, outputs()] of features [rows, …], both flattened; a partial row is a bug of the caller.
+  /// Features are as data::read_raw returns them: normalised, or raw if members have their own normalisation. Numeric
+  /// predictions are in the unit of the targets.
   std::vector<double> predict(std::span<const float> features);
   /// Rates flattened predictions [rows, outputs()]. `labels` (classes) or `targets` (numbers and multilabel) is empty,
   /// depending on the task. Targets are in their own unit; the loss is that of training.

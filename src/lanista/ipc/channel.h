@@ -14,6 +14,7 @@ namespace lanista::engine {
 /// Move-only; for one thread at a time.
 class Channel {
  public:
+  /// Reads from and writes to a connected stream socket, which may be blocking.
   explicit Channel(int socket) : Channel(socket, socket) {}
   /// Reads from descriptor `in` and writes to `out`. If they differ, both become non-blocking, and the process must
   /// ignore SIGPIPE.
@@ -22,10 +23,12 @@ class Channel {
   Channel& operator=(Channel&& other) noexcept;
   ~Channel();  ///< closes the connection, even where a forked process has a copy of the socket
 
-  /// Queues a message and writes as much as the descriptor accepts. Later calls write the rest. A text above
-  /// FrameReader::kMaxBytes is a bug of the caller.
+  /// Queues a message and writes what the descriptor accepts at once. Later calls of send(), receive() or flush() write
+  /// the rest. If the other end has closed, the message is lost without an error. A text above FrameReader::kMaxBytes
+  /// is a bug of the caller.
   void send(std::uint16_t kind, std::string_view text);
-  /// Returns the next message. No value if no message came within `seconds`, or if the channel is closed.
+  /// Returns the next message. No value if no message came within `seconds`, or if the channel is closed; closed() is
+  /// true in the second case. With 0 it does not wait.
   std::optional<Message> receive(double seconds);
   /// Writes until all queued messages are written, the other end has closed, or `seconds` have passed.
   void flush(double seconds);
@@ -35,7 +38,7 @@ class Channel {
   /// The reason why the channel is closed, if the other end sent invalid bytes. Otherwise no value.
   const std::optional<Error>& fault() const { return error_; }
 
-  int socket() const { return socket_; }                  ///< descriptor for reading
+  int socket() const { return socket_; }                  ///< descriptor for reading, still owned by this object
   int output_descriptor() const { return output_; }       ///< descriptor for writing; the same for a socket
   bool has_unsent() const { return unsent_bytes() > 0; }  ///< true: send() queued bytes that are not written yet
   /// The number of bytes that send() queued and that are not written yet.

@@ -12,7 +12,8 @@
 namespace lanista::engine {
 
 /// Checks `cluster.*` of a study file or of a stored study: hosts are host names, and options of srun start no program,
-/// read no file and write no file. Errors: kInvalidArgument with the value and what is allowed; `where` is the key.
+/// read no file and write no file. Only one of `ssh` and `slurm` may be set. Errors: kInvalidArgument with the value
+/// and what is allowed; `where` is the key.
 Result<void> check_cluster(const study::ClusterConfig& cluster);
 
 /// The paths of the program lanista on other hosts. They come from the command line or from this program, never from a
@@ -30,7 +31,8 @@ struct ProgramPaths {
 Result<void> check_program(const std::string& path);
 
 /// Reads the values of `--program`: PATH, or HOST=PATH for one of `hosts`. `usual` is the path if no PATH is given.
-/// Errors: kInvalidArgument for an invalid path, an unknown host, or the same host twice; `where` is `--program`.
+/// Errors: kInvalidArgument for an invalid path (also `usual`, if it is used), an unknown host, or two paths for one
+/// host or for all; `where` is `--program`.
 Result<ProgramPaths> read_program_paths(const std::vector<std::string>& values, const std::vector<std::string>& hosts,
                                         const std::string& usual);
 

@@ -31,6 +31,7 @@ class FrameReader {
   /// Returns the next whole message; no value if more bytes are needed. Errors: kDataLoss for a length above the limit,
   /// or bytes that do not match their checksum. Every later call returns the same error.
   Result<std::optional<Message>> next();
+  /// True if every byte that was received is part of a message that next() has returned.
   bool empty() const { return position_ == bytes_.size(); }
   /// Sets the limits from the next message on; null: kMaxBytes for every kind. A longer message is refused when its
   /// header arrives, so that its text is never stored.

@@ -15,10 +15,10 @@ struct TokenMessage {
   std::string text;         ///< the text after the number
 };
 
-/// Returns the text of a message: `token`, then `text`.
+/// Returns the text of a message: `token` in decimal, a newline, then `text`.
 std::string with_token(std::uint64_t token, std::string_view text);
 
-/// Splits a text that with_token() returned. Errors: kDataLoss if it does not begin with a number.
+/// Splits a text that with_token() returned. Errors: kDataLoss if it does not begin with a number and a newline.
 Result<TokenMessage> split_token(const std::string& text);
 
 }  // namespace lanista::engine

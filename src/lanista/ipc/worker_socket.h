@@ -15,10 +15,10 @@ namespace lanista::engine {
 /// removes the file.
 class WorkerSocket {
  public:
-  /// Creates the socket `path` and replaces a socket that a killed engine left. If the folder cannot contain a socket
-  /// (a network disk), it uses a new folder for temporary files; path() returns the path then. Errors: kIo with the
-  /// system's reason; kFailedPrecondition if the folder is a link, or if `path` is anything but a socket of this user,
-  /// which stays.
+  /// Creates the socket `path` and replaces a socket that a killed engine left. If the folder is absent or cannot
+  /// contain a socket (a network disk), it makes a new folder below that for temporary files; path() returns the path
+  /// then. Errors, if that fails too: kNotFound (no folder), kIo with the system's reason; kFailedPrecondition if the
+  /// folder is a link, or if `path` is anything but a socket of this user, which stays.
   static Result<WorkerSocket> listen(const std::string& path);
   WorkerSocket(WorkerSocket&& other) noexcept;
   WorkerSocket& operator=(WorkerSocket&&) = delete;
@@ -33,8 +33,9 @@ class WorkerSocket {
   /// are closed.
   std::optional<Connection> accept();
 
+  /// Path at which workers connect; it may differ from the argument of listen().
   const std::string& path() const { return path_; }
-  int socket() const { return socket_; }
+  int socket() const { return socket_; }  ///< listening descriptor, still owned by this object
 
  private:
   WorkerSocket(int socket, std::string path, std::string folder)
@@ -45,8 +46,8 @@ class WorkerSocket {
   std::string folder_;  // the temporary folder that was made for the socket, or empty
 };
 
-/// Connects a worker to the engine at the socket `path`. Errors: kNotFound if there is no socket; kFailedPrecondition
-/// if another user listens there; kIo with the system's reason.
+/// Connects a worker to the engine at the socket `path`. Errors: kNotFound if there is no file at `path`;
+/// kFailedPrecondition if another user listens there; kIo with the system's reason.
 Result<Channel> connect_to_engine(const std::string& path);
 
 }  // namespace lanista::engine

@@ -19,8 +19,8 @@
 
 namespace lanista::api {
 
-/// Returns the options of a run in the form of the command line's options. Errors: kInvalidArgument (a number that is
-/// out of range).
+/// Returns workers, lanes and devices of a run in the form of the command line's options. Errors: kInvalidArgument (a
+/// number of workers or lanes that is not 1 to 64).
 Result<cli::WorkerOverrides> worker_overrides_of(const RunOptions& options);
 
 /// Returns the checked study with its data, models and devices. Errors: those of Study::check().
@@ -30,7 +30,7 @@ Result<cli::ResolvedRequest> resolve(const Study& study, const cli::WorkerOverri
 /// Thread-safe.
 class WarningBuffer final : public LogSink {
  public:
-  void write(const LogEvent& event) override;
+  void write(const LogEvent& event) override;  ///< Stores an event of level kWarning or above, ignores others.
   /// Adds a warning.
   void add(std::string text);
   /// Returns the warnings since the last call, in order, and removes them.
@@ -52,7 +52,7 @@ class StudySession {
   StudySession& operator=(const StudySession&) = delete;
 
   /// Makes the executor; call it once, before services(). `worker_overrides` come from RunOptions. Errors: those of
-  /// opening devices and starting threads; kUnimplemented (workers that are processes).
+  /// opening devices and starting threads; kUnimplemented (workers that are processes, or cluster.places).
   Result<void> make_executor(const cli::WorkerOverrides& worker_overrides);
   /// Returns the services that an engine uses. They are valid as long as this object. Needs make_executor().
   engine::Services services();
@@ -62,11 +62,13 @@ class StudySession {
   nlohmann::json numerics() const;
   /// Returns the data set of the study.
   const data::Dataset& data() const { return data_; }
-  /// Sends each text to the observer as a warning. Needs the thread that called run() or resume().
+  /// Sends each text to the observer as a warning; without an observer it does nothing. Needs the thread that called
+  /// run() or resume().
   void warn(const std::vector<std::string>& texts);
-  /// Trains to the end or a pause. At an end it also writes the report, and checks the model package if there is one.
-  /// A report that cannot be written is a warning. Errors: those of the engine and of reading the package; kInternal
-  /// (the ONNX file of the package differs from the model).
+  /// Trains to the end or a pause; a request of RunOptions::stop pauses, with the reason "stop request". At an end it
+  /// also writes the assessment and the report, and checks the ONNX file of the model package if there is one. A report
+  /// or an assessment that cannot be written is a warning. Errors: those of the engine and of reading the package;
+  /// kInternal (the ONNX file of the package differs from the model).
   Result<RunSummary> run(engine::Engine& engine);
 
  private:

@@ -8,12 +8,12 @@ namespace lanista::cli {
 
 /// An option of a verb, as completions and the manual show it.
 struct OptionText {
-  std::vector<std::string> names;    ///< "--quiet", "-q"; one name if positional.
-  bool positional = false;           ///< True: it has no dash and is found by its position.
-  bool takes_value = false;          ///< True: the option needs a value.
-  std::string value;                 ///< Type and range of the value: "INT: 1 to 64"; empty: no value.
-  std::string help;                  ///< Purpose in one sentence.
-  std::vector<std::string> allowed;  ///< The allowed values; empty: any text.
+  std::vector<std::string> names;  ///< "--quiet", "-q"; one name if positional.
+  bool positional = false;         ///< True: it has no dash and is found by its position.
+  bool takes_value = false;        ///< True: the option needs a value; always false if positional.
+  std::string value;  ///< Type and range of the value, "INT: 1 to 64", or its allowed values; empty: no value.
+  std::string help;   ///< Purpose in one sentence.
+  std::vector<std::string> allowed;  ///< The fixed set of allowed values; empty: there is no such set.
 };
 
 /// A verb, or the program itself.

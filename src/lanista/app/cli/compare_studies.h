@@ -14,10 +14,11 @@ struct CompareRequest {
   bool json = false;                 ///< True: print JSON instead of tables.
 };
 
-/// Prints the comparison of the studies. Returns the exit code.
+/// Prints the comparison of the studies, and writes the page. Returns the exit code.
 int compare_studies(const CompareRequest& request);
 
-/// Returns the comparison as tables of plain text: results, best values at equal effort, and settings that differ.
+/// Returns the comparison as tables of plain text: results by the first three metrics, best values of the first metric
+/// at equal effort, and settings that differ. Notes follow. Long settings are cut.
 std::string comparison_text(const report::StudyComparison& comparison);
 
 }  // namespace lanista::cli

@@ -28,10 +28,11 @@ struct DataExportRequest {
 int list_data(bool json);
 /// Prints the content and the warnings of a data set. Returns the exit code.
 int check_data(const DataCheckRequest& request);
-/// Prints the numbers of the rows in a part of the default split, or of all rows, one a line. The first row is 0.
-/// Returns the exit code.
+/// Prints the numbers of the rows in a part of the default split, or of all rows, one a line. The first row is 0. An
+/// unknown name of a part counts as all. Returns the exit code.
 int list_rows(const DataRowsRequest& request);
-/// Writes a data set in other formats. Returns the exit code.
+/// Writes the rows of a part, not normalised, in each format that has a path. With no path it prints an error. Returns
+/// the exit code.
 int export_data(const DataExportRequest& request);
 
 }  // namespace lanista::cli

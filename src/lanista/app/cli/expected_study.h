@@ -18,8 +18,9 @@ struct ExpectedStudy {
 
 /// Checks that the expected settings, and an edited DIR/config.resolved.yaml, agree with the stored settings of a
 /// study. A study continues with its first settings, because its measurements hold for them alone. Settings that change
-/// no result may differ. Errors: kInvalidArgument (the keys that differ, both values, and an alternative), those of
-/// reading a study file.
+/// no result may differ, such as the name and the workers. If `expected_study` is empty, or an edited file cannot be
+/// read, nothing is compared with it. Errors: kInvalidArgument (the keys that differ, both values, and an alternative),
+/// those of reading a study file.
 Result<void> check_unchanged(const std::string& folder, const study::StudyConfig& stored, const data::Dataset& data,
                              const ExpectedStudy& expected_study);
 

@@ -41,12 +41,12 @@ class LivePage {
 };
 
 /// A thread that updates the report page of the study that this process runs. It reads the log by itself, independent
-/// of the engine. An error of the page is printed on stderr once and never ends the run.
+/// of the engine. An error of the page is printed on stderr and ends the updates, never the run.
 class LivePageThread {
  public:
   /// Starts the thread and opens the page in a browser, if there is one. Unless `quiet`, prints the path of the page.
   LivePageThread(FileSystem& fs, const Clock& clock, std::string folder, std::string path, bool quiet);
-  /// Stops the thread and writes the page for the last time.
+  /// Stops the thread and, if the page could be opened, writes it for the last time, also after an error.
   ~LivePageThread();
   LivePageThread(const LivePageThread&) = delete;
   LivePageThread& operator=(const LivePageThread&) = delete;

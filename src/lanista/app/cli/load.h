@@ -24,24 +24,25 @@ Result<study::StudyView> replay_log(const std::vector<store::Record>& records, c
 struct LoadedTrial {
   std::string folder;     ///< Folder of the study.
   study::StudyView view;  ///< Study of the trial.
-  graph::OpTable ops;     ///< Operators of the study.
+  graph::OpTable ops;     ///< The built-in operators.
   graph::Graph model;     ///< Model of the trial.
   std::size_t index = 0;  ///< Index of the trial in `view.trials`.
 
   const study::TrialView& trial() const { return view.trials[index]; }
   std::string base_name() const;  ///< Name of its base model; empty without one.
 };
-/// Returns the trial of "DIR#N". "DIR#best" and "DIR" give the first trial of the ranking. Errors: those of load_study,
-/// kNotFound (no such trial, or none has finished).
+/// Returns the trial of "DIR#N". "DIR#best", "DIR#" and "DIR" give the first trial of the ranking. Errors: those of
+/// load_study, kNotFound (no such trial, or none has finished).
 Result<LoadedTrial> load_trial(const std::string& target);
 
 /// A study folder and the text of a trial, from "DIR#N".
 struct Target {
   std::string folder;      ///< Text before the last '#', or the whole text.
-  bool has_trial = false;  ///< True: the text names a trial behind a '#'.
+  bool has_trial = false;  ///< True: the text was split at a '#'; `trial` may be empty.
   std::string trial;       ///< Text after the last '#'; empty without one.
 };
-/// Splits "DIR#N" at the last '#'. A text that names an existing folder is not split.
+/// Splits "DIR#N" at the last '#'. A text is not split if a '/' follows that '#', or if the whole text exists as a path
+/// and the part before the '#' does not.
 Target parse_target(const std::string& text);
 
 }  // namespace lanista::cli

@@ -6,10 +6,10 @@
 
 namespace lanista::cli {
 
-/// Returns the times, in seconds, of the passes of a model's nodes on this machine. They are predicted from the
-/// machine's speed, which is measured in under a second. If `seconds` is positive, the model's programs are measured at
-/// 1, 2, 4, ... samples for about this time. `batch` is the samples of a step. Errors: those of deriving and compiling
-/// the step.
+/// Returns the costs that give the times of the passes of a model's nodes on this machine. They always have the
+/// machine's speed, which is measured in under a second. If `seconds` is positive, they also have a table of measured
+/// times in microseconds: programs with 1, 2, 4, ... samples, up to 64 and `batch`, run for about this time. `batch` is
+/// the samples of a step. Errors: those of deriving and compiling the step.
 Result<pipeline::NodeCosts> measure_node_costs(const graph::Graph& model, const graph::OpTable& ops,
                                                const autodiff::StepOptions& options, std::int64_t batch,
                                                double seconds);

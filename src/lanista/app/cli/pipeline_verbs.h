@@ -12,18 +12,18 @@ namespace lanista::cli {
 
 /// Options of `plan --pipeline` and `simulate --pipeline`.
 struct PipelineRequest {
-  std::string devices;                      ///< File with device classes; empty: those of a Piper input.
+  std::string devices;                      ///< File with device classes; empty: those of a Piper input, else an error.
   std::string plan;                         ///< File with a plan; empty: a new plan.
   std::string out;                          ///< File for the plan; empty: none.
   std::string costs;                        ///< File for the model with its costs; empty: none.
   std::string schedule = "kfkb";            ///< Order of micro-batches: kfkb, gpipe or split.
-  std::optional<std::int64_t> batch;        ///< Samples of a step; absent: those of the study or the file.
+  std::optional<std::int64_t> batch;        ///< Samples of a step; absent: of the study or file, 32 for PipeDream.
   std::optional<std::int64_t> micro_batch;  ///< Samples of a micro-batch; absent: the planner chooses.
   double unit = 1;                          ///< Seconds of a time unit in a Piper input.
-  bool measure = false;   ///< True: measure programs, and plans close to the best, instead of predicting.
-  bool explain = false;   ///< True: print the work of the planner, too.
+  bool measure = false;   ///< True: measure programs and warm caches instead of predicting; for a study only.
+  bool explain = false;   ///< True: print the work of the planner, too; only for a new plan as text.
   bool json = false;      ///< True: print one JSON object.
-  bool simulate = false;  ///< True: print the simulated step, too.
+  bool simulate = false;  ///< Has no effect: the simulated step is always printed.
 };
 
 /// Plans or simulates the pipeline of a model file: JSON with costs, a PipeDream profile or a Piper input. Returns the

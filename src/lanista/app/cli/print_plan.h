@@ -19,13 +19,13 @@ namespace lanista::cli {
 struct PlanVerbRequest {
   std::optional<std::int64_t> trials;          ///< Number of trials; absent: strategy.slots.
   std::optional<std::int64_t> workers, lanes;  ///< Workers and lanes as for `run`; absent: those of the study.
-  bool measure = false;                        ///< True: measure the programs instead of predicting their times.
-  bool explain = false;                        ///< True: print what the trials share, too.
-  bool json = false;                           ///< True: print one JSON object.
-  std::optional<std::string> profiles;         ///< Folder of the timing history, or "off"; absent: run.profiles.
+  bool measure = false;                 ///< True: measure the programs instead of predicting times; not for a forecast.
+  bool explain = false;                 ///< True: print what the trials share, too.
+  bool json = false;                    ///< True: print one JSON object.
+  std::optional<std::string> profiles;  ///< Folder of the timing history, or "off"; absent: run.profiles.
   std::shared_ptr<const engine::TimingHistory> known;  ///< Timing history of `profiles` for this machine; null: none.
-  /// If set, prints a forecast for this cluster instead of the plan. Without `trials` it has as many as the budget, at
-  /// most 1024.
+  /// If set, prints a forecast for this cluster instead of the plan. Without `trials` it has as many as the budget, or
+  /// else strategy.slots; at most 1024.
   std::optional<engine::ClusterFile> simulated_cluster;
   runtime::TimedDevices timed_devices;      ///< Measured devices; empty: the CPU alone.
   std::optional<PipelineRequest> pipeline;  ///< If set: plan the pipeline stages of the first base model instead.

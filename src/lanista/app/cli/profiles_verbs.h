@@ -23,10 +23,11 @@ struct ProfilesRequest {
 int profiles_list(const ProfilesRequest& request);
 /// Prints the step times of a study's programs. Returns the exit code.
 int profiles_show(const ProfilesRequest& request);
-/// Removes the times of a study, or all. Returns the exit code.
+/// Removes the times of a study, or all. Returns the exit code; an error if several names begin with `name`.
 int profiles_remove(const ProfilesRequest& request);
 
-/// Returns the key of this machine in the timing history. An empty `numeric_class` is that of the CPU kernels.
+/// Returns the key under which the timing history has step times of this machine: its CPU model and the numeric class.
+/// Machines with one CPU model share a key. An empty `numeric_class` is that of the CPU kernels.
 std::string this_device_key(std::string_view numeric_class = {});
 /// Returns the timing history for this machine; null if the folder is absent or has no times for it. Damaged files are
 /// reported on stderr. `numeric_class` is that of this_device_key().

@@ -10,14 +10,15 @@ namespace lanista::cli {
 
 /// How Progress shows a study.
 enum class ProgressStyle {
-  kLive,   ///< a live block on a terminal
-  kLines,  ///< One line a finished trial.
+  kLive,   ///< A live block on a terminal.
+  kLines,  ///< One line for each trial that ends, and one a minute.
   kJson,   ///< One JSON event a line.
   kQuiet   ///< No output.
 };
 
-/// Shows a running study on stderr: a live block that changes at most four times a second, or one line a finished trial
-/// and one a minute. With kJson it prints one event a line on stdout.
+/// Shows a running study on stderr: a live block that changes at most four times a second, or one line for each trial
+/// that ends and one a minute. With kJson it prints one event a line on stdout: proposed, metric, ended, paused or
+/// resumed, with "t", the seconds since the start.
 class Progress {
  public:
   /// `clock` must outlive the object. Shows nothing yet.

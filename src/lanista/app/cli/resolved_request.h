@@ -21,8 +21,8 @@ struct StudySource {
   std::string folder;                          ///< Base of relative paths in the text.
   std::vector<studyfile::Override> overrides;  ///< Values of --set and of other options.
 
-  /// Returns an error with the line and the column of `key` added. It is for an error that was found after the text was
-  /// read, for example in the data. `detail` is the position inside the value.
+  /// Returns `error` with its location replaced by the line and column of `key`, and made printable. It is for an error
+  /// that was found after the text was read, for example in the data. `detail` is the position inside the value.
   Error with_location(Error error, const std::string& key, const std::string& detail = "") const;
 };
 
@@ -33,7 +33,7 @@ struct ResolvedRequest {
   data::Dataset data;         ///< Opened data set.
   std::shared_ptr<const mutate::ModelSpace> models;
   std::vector<runtime::NamedBackend> devices;  ///< Devices that train.
-  std::vector<std::string> notes;              ///< Warnings for people on settings that may be mistakes.
+  std::vector<std::string> notes;  ///< Warnings on the data and settings, and notes on the file of train.start.
 };
 
 /// Reads and checks the study of `run`. Errors: mistakes in the study file, its data, space, devices or start, with

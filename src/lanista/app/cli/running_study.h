@@ -19,10 +19,10 @@
 
 namespace lanista::cli {
 
-/// Prints warnings on stderr. All events are also in the log.
+/// Prints warnings and errors on stderr. It stores nothing.
 class WarningSink final : public LogSink {
  public:
-  void write(const LogEvent& event) override;  ///< Prints a warning, ignores other events.
+  void write(const LogEvent& event) override;  ///< Prints an event of level kWarning or above, ignores others.
 };
 
 /// A study in its folder with all that a run needs: executor, devices, progress, report page and signals. Members are
@@ -35,16 +35,19 @@ class RunningStudy {
   /// Makes the executor: threads, or worker processes. Errors: those of devices, launchers and processes.
   Result<void> make_executor(const WorkerOverrides& worker_overrides);
 
-  /// Returns the services that an engine uses. They are valid as long as this object.
+  /// Returns the services that an engine uses. Call it after make_executor(). They are valid as long as this object.
   engine::Services services();
-  /// Returns the numeric classes of the devices as JSON, as the log stores them.
+  /// Returns the numeric class of the only device as JSON, as the log stores it: class, isa, compiler, threads,
+  /// flush_to_zero and, for a backend, device. With several devices it is that of the CPU kernels.
   nlohmann::json numerics() const;
   const data::Dataset& data() const { return data_; }
 
-  /// Prints the first lines of a run on stderr: workers, data and strategy. `what` is "study" or "resume".
+  /// Prints the first lines of a run on stderr, unless quiet: workers, data and strategy. `what` is "study" or
+  /// "resume". With DisplayOptions::open it also starts the live report page.
   void print_banner(const char* what);
 
-  /// Trains until the study ends or pauses, writes the report and the model, and returns the exit code.
+  /// Trains until the study ends or pauses. After an end it writes the report, compares the model in best/ with its
+  /// ONNX file and, unless json, prints the table. Returns kDone, kStudyFailed, or the exit code of the pause.
   int run(engine::Engine& engine);
 
  private:

@@ -16,8 +16,8 @@ namespace lanista::cli {
 
 /// How a running study is shown.
 struct DisplayOptions {
-  bool json = false;      ///< True: one JSON event a line on stdout.
-  bool quiet = false;     ///< True: the final table only.
+  bool json = false;      ///< True: one JSON event a line on stdout, and no final table.
+  bool quiet = false;     ///< True: only the final table, warnings and errors.
   bool no_color = false;  ///< Has no effect.
   bool open = false;      ///< True: open the report page in a browser and update it.
 };
@@ -30,9 +30,9 @@ struct RunRequest {
   std::string enqueue;     ///< File with configurations to try first; empty: those of the study.
   std::vector<studyfile::Override> overrides;  ///< Values of --set and of other options.
   WorkerOverrides worker_overrides;            ///< Workers of this run.
-  bool dry_run = false;                        ///< True: check everything, train nothing.
-  std::optional<PlanVerbRequest> plan;         ///< If set: print a plan, train nothing.
-  DisplayOptions display;                      ///< Output of the run.
+  bool dry_run = false;  ///< True: check everything, print the resolved file and the space, train nothing.
+  std::optional<PlanVerbRequest> plan;  ///< If set: print a plan, train nothing.
+  DisplayOptions display;               ///< Output of the run.
 };
 /// Options of `resume`.
 struct ResumeRequest {
@@ -43,13 +43,14 @@ struct ResumeRequest {
   DisplayOptions display;               ///< Output of the run.
 };
 
-/// Prints an error on stderr as "lanista: …" and returns the exit code for its kind.
+/// Prints an error on stderr as "lanista: …" and returns its exit code: kRefused for kDataLoss, kUnimplemented and
+/// kResourceExhausted, kStudyFailed for kInternal, else kUsage.
 int print_error(const Error& error);
 
-/// Prints notes on stderr, one a line.
+/// Prints notes on stderr, each as one line that begins with "lanista: ".
 void print_notes(const std::vector<std::string>& notes);
 
-/// Runs a new study, or prints its plan. Returns the exit code.
+/// Runs a new study, or prints its plan or its resolved file. Returns the exit code.
 int run_study(const RunRequest& request);
 /// Continues a study from its log. Returns the exit code.
 int resume_study(const ResumeRequest& request);

@@ -27,19 +27,22 @@ struct TimedPlan {
   graph::CostTable costs() const;  ///< Returns one row for each kind of work: the mean of its lines.
 };
 
-/// Returns a table with one line a call, then the totals of a step and of a prediction.
+/// Returns a table with one line a call, then the totals of a step and of a prediction. `lines` must not be empty.
 std::string plan_text(const TimedPlan& plan);
-/// Returns the lines and totals of plan_text() as one JSON object.
+/// Returns the plan as one JSON object: `lines` (a call each), the totals `step` and `predict`, and v, batch, lanes,
+/// bytes, peak_gflops, level, gb_per_second, step_us, samples. `lines` of `plan` must not be empty.
 nlohmann::json plan_json(const TimedPlan& plan);
 
 /// Returns, as text, the stages of a trial's step (run.pipeline), with Gantt charts of the simulated and the measured
 /// step. If the step was timed in another trial than `trial`, the text names it.
 std::string timed_step_text(const study::TrialStep& step, TrialId trial);
-/// Returns the stages and both charts of timed_step_text() as one JSON object.
+/// Returns the timed step as one JSON object: the keys of pipeline::timed_step_json, and trial, simulated_seconds,
+/// measured_seconds, ratio, stage_ratios.
 nlohmann::json timed_step_json(const study::TrialStep& step);
 
 /// Prints the program of a trial ("DIR#N"; "DIR" for the best one) and measures it for less than a second. The measured
-/// times are appended to the study's log, unless another process writes to it. Returns the exit code.
+/// times are appended to the study's log, except for calls that have enough samples there. If another process writes to
+/// the log, a message on stderr states that they are not stored. Returns the exit code.
 int show_plan(const std::string& target, bool as_json);
 
 }  // namespace lanista::cli

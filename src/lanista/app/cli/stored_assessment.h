@@ -12,8 +12,8 @@
 namespace lanista::cli {
 
 /// Assesses the model of DIR/best on the validation part, and on the test part if `tested`, and writes
-/// DIR/assessment.json for the report. Does nothing if that file already assesses these weights. The same package and
-/// data give the same bytes. Errors: those of engine::read_package and inference::assess_model, kIo,
+/// DIR/assessment.json for the report. Does nothing if that file already assesses these weights on as many parts. The
+/// same package and data give the same bytes. Errors: those of engine::read_package and inference::assess_model, kIo,
 /// kResourceExhausted.
 Result<void> write_assessment(FileSystem& fs, const std::string& folder, const data::Dataset& data, bool tested);
 

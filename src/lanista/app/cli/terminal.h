@@ -14,12 +14,13 @@ struct Terminal {
   bool live = false;  ///< True: it is a terminal that can redraw lines (TERM is not dumb).
   int columns = 80;   ///< Width of a line in characters.
 };
-/// Returns the abilities of stderr of this process, from the system, TERM and COLUMNS.
+/// Returns the abilities of stderr of this process, from the system, TERM and COLUMNS. COLUMNS below 20 has no effect.
 Terminal detect_terminal();
 
-/// Returns seconds as minutes or hours: "1:05", "2:03:04".
+/// Returns seconds, without their fraction, as minutes or hours: "1:05", "2:03:04".
 std::string clock_text(double seconds);
-/// Returns a number with three digits and a unit prefix: "853", "11.8k", "4.1M".
+/// Returns a number as a short text: rounded to an integer below 10000 ("9853"), else with one decimal in k or, from a
+/// million on, in M: "11.8k", "4.1M".
 std::string short_number(double value);
 
 /// Returns a measured number with at least four significant digits: "0.9700", "12.34", "54321", "3.836e+08",

@@ -36,7 +36,8 @@ void add_trust_verbs(CLI::App& app, int& code);
 /// and writes its exit code to `code`, which must outlive `app`.
 void add_machine_verbs(CLI::App& app, int& code);
 
-/// Returns the command tree with all verbs.
+/// Returns the command tree with all verbs. Parsing runs a verb. Its exit code is in `code`, which must outlive the
+/// tree.
 std::unique_ptr<CLI::App> command_tree(int& code);
 
 /// Returns a check for the value of an option: a whole number from `least` to `most`.
@@ -44,7 +45,7 @@ CLI::Validator integer_between(std::int64_t least, std::int64_t most);
 /// Returns a check for the value of an option: a finite number from `least` to `most`.
 CLI::Validator number_between(double least, double most);
 
-/// Returns the examples for the end of a help text, one a line.
+/// Returns the text for the end of a help text: the line "examples:" and then one example a line.
 std::string examples(std::initializer_list<const char*> lines);
 
 }  // namespace lanista::cli

@@ -13,20 +13,22 @@
 namespace lanista::cli {
 
 /// The workers and devices of one run, from the command line. They are never stored. Only a device of another numeric
-/// class changes results. An empty field keeps the setting of the study.
+/// class changes results. An empty field keeps the setting of the study, but any of `ssh`, `slurm` and `launch`
+/// replaces cluster.ssh and cluster.slurm.
 struct WorkerOverrides {
-  std::optional<std::int64_t> workers;     ///< Number of threads or processes.
+  std::optional<std::int64_t> workers;     ///< Number of threads or processes; 0: automatic.
   std::optional<std::int64_t> lanes;       ///< Most trials that a worker trains together.
   std::optional<std::string> isolation;    ///< thread | process
   std::vector<std::string> ssh = {};       ///< Hosts that ssh reaches.
   std::vector<std::string> launch = {};    ///< Commands that start a worker process.
-  std::optional<std::string> slurm = {};   ///< Options of srun.
-  std::optional<std::string> device = {};  ///< Names of devices, which replace run.devices.
+  std::optional<std::string> slurm = {};   ///< Options of srun, separated by spaces; "" means --nodes=1.
+  std::optional<std::string> device = {};  ///< Names of devices, with commas, which replace run.devices.
   std::vector<std::string> program = {};   ///< PATH or HOST=PATH of lanista on other hosts.
 };
 
 /// Returns the launchers of worker processes on other hosts, from the command line or else from the study. Empty if all
-/// workers run on this machine. Errors: kInvalidArgument (settings that contradict each other).
+/// workers run on this machine. Errors: kInvalidArgument (settings that contradict each other, a bad host or path, or
+/// Slurm without a number of workers).
 Result<std::vector<engine::Launcher>> launchers_of(const WorkerOverrides& worker_overrides,
                                                    const study::StudyConfig& config);
 

@@ -8,15 +8,18 @@ namespace lanista::cli {
 
 /// A model that a verb of the zoo reads, and the data that it was trained for.
 struct ZooModel {
-  std::string target;   ///< Package folder, DIR, DIR#TRIAL, MODEL.onnx, or safetensors file.
-  std::string graph;    ///< File of the graph of the safetensors; `match` accepts it alone.
-  std::string task_of;  ///< Package or study with the data that it is for; empty: its own.
+  std::string target;  ///< Package folder, DIR, DIR#TRIAL, MODEL.onnx, or safetensors file.
+  /// File of the graph of safetensors in `target`; else empty. For `match` both may be the graph file, without weights.
+  std::string graph;
+  /// Package or study with the data that it is for; empty: its own, which only a package or a study has.
+  std::string task_of;
 };
 /// Options of `zoo add`.
 struct ZooAddRequest {
   std::string zoo;  ///< Folder of the zoo.
   ZooModel model;   ///< Model to add.
-  /// Quality of the model, larger is better; absent: the validation metric of the package.
+  /// Quality of the model, larger is better; absent: that of the package, from its validation metric. Required for
+  /// other files.
   std::optional<double> quality;
   std::int64_t replicas = 3;  ///< Most models of one structure and task.
   bool json = false;          ///< True: print JSON.
@@ -45,9 +48,11 @@ struct ZooGcRequest {
 
 /// Prints the models by task, the best first. Returns the exit code.
 int zoo_list(const ZooRequest& request);
-/// Adds a trained model. Returns the exit code; kRefused if the zoo did not keep it.
+/// Adds a trained model, and prints the models that it replaced. Returns the exit code; kDone also if the zoo has it
+/// already, kRefused if the zoo did not keep it.
 int zoo_add(const ZooAddRequest& request);
-/// Prints the model that a new one would start from, and the transfer plan. Returns the exit code.
+/// Prints the model that a new one would start from, and the transfer plan. Returns the exit code; kDone also if there
+/// is no such model.
 int zoo_match(const ZooMatchRequest& request);
 /// Prints one model, and pins or unpins it. Returns the exit code.
 int zoo_show(const ZooRequest& request);

@@ -68,8 +68,8 @@ struct StudyComparison {
 StudyComparison compare(const std::vector<ComparedStudy>& studies);
 
 /// Returns the settings with different values in resolved study files, in the order of their keys in the files. Keys
-/// are as in "train.epochs". Values are as in the file, and empty if a file does not set the key. Lines of a list
-/// belong to the key above them.
+/// are as in "train.epochs". Values are as in the file, and empty if a file does not set the key. The items of a list
+/// are one value, joined by ", ".
 std::vector<StudyComparison::Difference> differing_settings(const std::vector<std::string>& resolved);
 
 /// Returns the best value after the first `trainings` trainings; nullopt: there was no value yet. `best` is one entry
@@ -79,15 +79,19 @@ std::optional<double> best_after_trainings(const std::vector<StudyComparison::Be
 /// Study::best.
 std::optional<double> best_after_seconds(const std::vector<StudyComparison::BestStep>& best, double seconds);
 
-/// Returns a quarter, half and all of the number of trainings of the study with the fewest trainings.
+/// Returns a quarter, half and all of the number of trainings of the study with the fewest trainings, rounded up. Equal
+/// numbers and 0 are left out, so there may be fewer than three.
 std::vector<std::int64_t> training_milestones(const StudyComparison& comparison);
-/// Returns a quarter, half and all of the worked seconds of the study with the fewest seconds.
+/// Returns a quarter, half and all of the worked seconds of the study with the fewest seconds; empty if it has none.
 std::vector<double> seconds_milestones(const StudyComparison& comparison);
 
-/// The comparison as one JSON object (fields: docs/reference/events.md). A curve has at most 500 steps.
+/// The comparison as one JSON object: v, measures, notes, trainings and seconds (the milestones), studies, differences.
+/// A study's `best` has, for each measure, value, trial, after_trainings, after_seconds and curve. A curve has at most
+/// 500 steps: the first and the last ones.
 nlohmann::json compare_json(const StudyComparison& comparison);
 
-/// The comparison as one HTML page without external files. Equal comparisons and versions give equal bytes.
+/// The comparison as one HTML page without external files. Equal comparisons and versions give equal bytes. Texts of
+/// more than 2,000 bytes are cut.
 std::string compare_page(const StudyComparison& comparison, const std::string& version);
 
 }  // namespace lanista::report

@@ -8,10 +8,10 @@ namespace lanista::report {
 
 /// Costs that a study avoided or lost. Each field of CostSummary states what is counted.
 struct Saving {
-  std::int64_t trials = 0;  ///< Number of trials that are counted.
+  std::int64_t trials = 0;  ///< Number of trials that are counted, also those without a measurement.
   std::int64_t epochs = 0;  ///< Number of epochs.
   std::int64_t steps = 0;   ///< Number of training steps.
-  double seconds = 0;       ///< Worker seconds at the measured pace of the same trials; 0 without spans.
+  double seconds = 0;       ///< Worker seconds, measured or at the measured pace of a trial; 0 without spans.
 };
 
 /// The costs and the savings of a study. Seconds are worker seconds: two workers that are busy for a second count two.

@@ -17,8 +17,8 @@ namespace lanista::report {
 using FilesByPath = std::map<std::string, std::string>;
 
 /// A hyper-parameter as one column. If a name has several domains (lr of sgd, lr of adam), the column has one domain
-/// that contains them all. Ranges become their hull, which is logarithmic if all are. A choice together with other
-/// domains becomes a choice of all declared or observed values.
+/// that contains them all. Ranges become their hull, which is logarithmic if all are. If a domain is a choice, or a
+/// trial has a value outside the hull, it becomes a choice of all choices and observed values.
 struct Axis {
   std::string name;      ///< Name of the hyper-parameter.
   space::Domain domain;  ///< All possible values.
@@ -32,7 +32,7 @@ std::vector<std::string> metric_names(const study::StudyView& view);
 
 /// Returns the state of a trial as text: "running", "paused", or the name of its outcome.
 std::string_view state_name(const study::TrialView& trial);
-/// Returns the state of a trial as a number: 0 running, 1 to 5 succeeded to duplicate in the order of OutcomeKind, 6
+/// Returns the state of a trial as a number: 0 running, 1 succeeded, 2 stopped, 3 failed, 4 cancelled, 5 duplicate, 6
 /// paused, 7 pruned by a rule.
 std::size_t state_number(const study::TrialView& trial);
 

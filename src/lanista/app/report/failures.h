@@ -8,7 +8,8 @@
 
 namespace lanista::report {
 
-/// Failed trials with the same cause. The cause is the reason up to its first colon, without numbers.
+/// Failed trials with the same cause. The cause is the reason up to its first colon, at most 80 bytes, with "#" for
+/// each number. Without a reason it is "no reason given".
 struct FailureGroup {
   std::string cause;           ///< Cause, such as "diverged".
   std::int64_t count = 0;      ///< Number of trials.

@@ -47,7 +47,8 @@ struct Share {
 class Forest {
  public:
   /// Trains a forest. `cells` is [rows, axes], with kNoCell for an axis that does not apply. `response` is [rows] and
-  /// finite. Equal inputs give equal forests.
+  /// finite. Equal inputs give equal forests. Without rows it has no trees. Another size of `cells`, or a condition on
+  /// a later axis, is a bug of the caller.
   static Forest grow(std::vector<ForestAxis> axes, std::span<const std::uint8_t> cells,
                      std::span<const double> response, const ForestOptions& options = {});
 
@@ -56,7 +57,7 @@ class Forest {
   /// Returns the prediction of the tree with index `tree` at a point: one cell for each axis.
   double predict(std::size_t tree, std::span<const std::uint8_t> point) const;
   /// Returns the share of the variance of the rows that is explained by trees that did not train on the row. It is at
-  /// most 1 and may be negative. NaN with too few rows or without variance.
+  /// most 1 and may be negative. NaN with fewer than four such rows or without variance.
   double explained() const { return explained_; }
   /// Returns the indices of the axes, in decreasing order of the squared error that their cuts removed.
   std::vector<std::size_t> axes_by_gain() const;
@@ -67,9 +68,10 @@ class Forest {
   /// cells of second].
   std::vector<double> marginal(std::size_t first, std::size_t second) const;
   /// Returns the share of the variance of predictions that an axis explains alone, over the trees with a variance above
-  /// 0.
+  /// 0. It is 0 if there is no such tree.
   Share share(std::size_t axis) const;
-  /// Returns the share of the variance of predictions that a pair of axes explains in addition to the two alone.
+  /// Returns the share of the variance of predictions that a pair of axes explains in addition to the two alone, over
+  /// the trees with a variance above 0. It is 0 if there is no such tree.
   Share share(std::size_t first, std::size_t second) const;
 
  private:

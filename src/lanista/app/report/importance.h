@@ -51,8 +51,8 @@ struct Importance {
   std::string metric;            ///< Metric of the goal.
   bool maximize = true;          ///< True: larger is better.
   std::int64_t epoch = 0;        ///< Epoch of the comparison: the last one that half of the finished trials measured.
-  std::size_t finished = 0;      ///< Number of trials that succeeded or were stopped.
-  std::size_t trials = 0;        ///< Number of trials that the forest trained on; 0: the lists below are empty.
+  std::size_t finished = 0;      ///< Number of ranked trials (succeeded or stopped) without refinements.
+  std::size_t trials = 0;        ///< Trials that the forest trained on; 0 (fewer than 4, or equal values): no lists.
   std::size_t num_omitted = 0;   ///< Number of decisions beyond the first 100.
   std::size_t num_outliers = 0;  ///< Number of very bad values that were moved to the edge of the others.
   double explained = 0;          ///< Share of the variance of unseen trials that the forest explains; NaN: unknown.
@@ -75,8 +75,8 @@ std::vector<Importance> importance(const study::StudyView& view);
 nlohmann::json importance_json(const std::vector<Importance>& found);
 
 /// Returns the maps of one goal for the report page, as an object with these keys: axes, maps, count, trial, values. An
-/// axis has name, labels, weights, range (an object or null) and places. A map has first, second and means. Lists of
-/// numbers are packed (page_columns.h). Null with fewer than two axes.
+/// axis has name, labels, weights, range (null, or lo, hi, log, own) and places. A map has first, second and means.
+/// places, means and values are packed reals; trial is packed integers. Null with fewer than two axes.
 nlohmann::json maps_json(const Importance& found);
 
 }  // namespace lanista::report

@@ -9,7 +9,7 @@
 
 namespace lanista::report {
 
-/// The size of a box, in any unit of length.
+/// The size of a box, in units of the drawing. Boxes have gaps of 28 units between them and 34 between layers.
 struct Box {
   double width = 0, height = 0;
 };
@@ -32,7 +32,7 @@ struct Placement {
 /// Returns a layered drawing (Sugiyama, Tagawa and Toda, 1981): arrows go down, boxes do not overlap, and long arrows
 /// bend round the boxes between. Layers follow the longest path, orders barycentre sweeps, and positions least squares
 /// under the order. Equal inputs give equal drawings. Errors: kInvalidArgument (an arrow without a box, a cycle),
-/// kResourceExhausted (the arrows cross more than 20,000 layers in sum).
+/// kResourceExhausted (the arrows pass more than 20,000 layers between their boxes in sum).
 Result<Placement> layered_layout(std::span<const Box> boxes, std::span<const Arrow> arrows);
 
 }  // namespace lanista::report

@@ -27,7 +27,7 @@ struct MakespanBound {
   std::int64_t gains_measured = 0;                  ///< Number of trials with steps that were timed at several widths.
   double measured_seconds = 0;                      ///< Seconds from the first work to the last.
   double seconds() const { return bounds.best(); }  ///< The largest lower bound, in seconds.
-  double gap() const;                               ///< (measured_seconds - seconds()) / seconds(); 0 within rounding.
+  double gap() const;  ///< (measured_seconds - seconds()) / seconds(); 0 within rounding, or without a bound.
 };
 /// Returns the bound of a study. O(n log n) in the spans, plus the time of plan::bounds_of.
 MakespanBound makespan_bound(const study::StudyView& view);

@@ -13,7 +13,7 @@ namespace lanista::report {
 struct PageOptions {
   std::string folder;                 ///< Name of the study's folder, for the commands on the page.
   std::string version;                ///< Version of lanista.
-  std::size_t max_bytes = 5'000'000;  ///< Size limit of the page. Large studies are sampled, with a note on the page.
+  std::size_t max_bytes = 5'000'000;  ///< Size limit, kept if possible; large studies are sampled, with a note.
   double reload_seconds = 0;          ///< Seconds between reloads of the page; 0: never.
   std::optional<study::ModelAssessment> assessment = {};  ///< Assessment of the winner, if there is one.
 };

@@ -15,8 +15,8 @@ struct PageFrame {
   std::string behind;                                                 ///< HTML after the JSON block.
   std::size_t size() const { return before.size() + behind.size(); }  ///< Bytes of both parts.
 };
-/// Returns a page with this title (plain text) and script, and the common style of all pages. `script_hash` is the hash
-/// of `script` as in page_assets.h.
+/// Returns a page with this title and script, and the common style of all pages. The title is not escaped.
+/// `script_hash` is the hash of `script`: "sha256-…".
 PageFrame page_frame(std::string_view title, std::span<const std::string_view> script, std::string_view script_hash);
 
 }  // namespace lanista::report

@@ -17,10 +17,10 @@ struct TensorboardOptions {
 /// Returns the event files of a log folder for TensorBoard, by path relative to that folder.
 ///
 /// The root has one file with the HParams record of the experiment: all hyper-parameters, the base model ("base") and
-/// all metrics. Each trial has a folder "trial_<id>". It contains the trial's hyper-parameters, one scalar for each
-/// metric and measurement, and the status of an ended trial. The step of a scalar is the number of training steps,
-/// which increases strictly. NaN is a value. A hyper-parameter has one type in all trials. Wall times in a file never
-/// decrease.
+/// all metrics. Each exported trial has a folder "trial_<id>", with the id in four digits or more. It contains the
+/// trial's hyper-parameters, one float32 scalar for each metric and measurement, and the status of an ended trial. The
+/// step of a scalar is the number of training steps, which increases strictly; a measurement without more steps is left
+/// out. NaN is a value. A hyper-parameter has one type in all trials. Wall times in a file never decrease.
 ///
 /// Trials are in the order of rank, then those without a rank by id. O(measurements).
 FilesByPath tensorboard_files(const study::StudyView& view, const TensorboardOptions& options = {});

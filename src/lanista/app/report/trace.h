@@ -13,13 +13,12 @@ struct TraceOptions {
 };
 
 /// Returns the work on a study as a Chrome trace in JSON, for chrome://tracing and Perfetto.
-///
-/// A process is a device, and a thread is a worker. A span is an epoch of a trial, and a gap is idle time. Counters
-/// show the running trials and the best value of the first goal. An arrow leads from a trial's last epoch to its child.
-/// Times are worked microseconds of the study.
+/// It has one process, "cpu", and a thread for each worker. A span is an epoch of a trial, and a gap is idle time.
+/// Counters show the running trials and the best value of the first goal. An arrow leads to a trial's first epoch from
+/// the last epoch of its parent that ended before. Times are worked microseconds of the study.
 ///
 /// Spans of a worker do not overlap. With too many events the arrows are left out first, then the counters, then the
-/// latest spans. "otherData" has the counts of what is left out.
+/// latest spans. "otherData" has study, v and `dropped`: the numbers of left out arrows, counters and spans.
 std::string chrome_trace(const study::StudyView& view, const TraceOptions& options = {});
 
 }  // namespace lanista::report

@@ -10,8 +10,8 @@
 
 namespace lanista::engine {
 
-/// The device table of a `numerics` record. It is empty if the number of devices in `services` differs, for example
-/// when an ended study is opened, or if the record has no valid table.
+/// The device table of a `numerics` record: name, numeric class and speed of each device. It is empty if the number of
+/// devices in `services` differs, for example when an ended study is opened, or if the record has no valid table.
 DeviceTable current_devices(const nlohmann::json& numerics, const Services& services);
 
 /// Chooses the device of each trial: of the devices that support its job, the one that would end it first at the
@@ -23,10 +23,12 @@ class DeviceChooser {
   DeviceChooser(const StudyContext& study, const ActiveTrials& active);
 
   /// Name of the device for the record of a new proposal. It is recorded only if the devices have several numeric
-  /// classes, because the numbers then depend on it; otherwise the result is empty.
+  /// classes, because the numbers then depend on it; otherwise the result is empty. A job that cannot be made gets the
+  /// first device. Always succeeds.
   Result<std::string> device_to_record(const TrialView& trial, double logical_epoch, const graph::Graph& model) const;
-  /// Index in Services::devices of the device that trains a job: the recorded one, or the one that would end it first.
-  /// 0 if there are fewer than two devices.
+  /// Index in Services::devices of the device that trains a job of an open trial. With several numeric classes it is
+  /// the recorded device, or 0 if none is recorded or it is gone. Otherwise it is the one that would end it first.
+  /// 0 if there are fewer than two devices or none supports the job.
   std::size_t device_for(const Job& job) const;
 
  private:

@@ -28,8 +28,9 @@ class ReadySignal {
 };
 
 /// Combines the executors of several devices into one. A job goes to the executor of its device, or to the first one if
-/// its device is unknown. Commands follow the job, and reports of all executors are merged. Workers are numbered
-/// through all executors, in order of the devices.
+/// its device is unknown. Commands follow the job, and reports of all executors are merged. PauseAll goes to all, and
+/// AllPausedReport comes when all have paused. HelpTrial goes to the first executor. Workers are numbered through all
+/// executors, in order of the devices. One thread calls it.
 class DeviceExecutors final : public Executor {
  public:
   /// One device with its executor.
@@ -45,8 +46,9 @@ class DeviceExecutors final : public Executor {
   Result<void> start(const Job& job) override;
   void command(const Command& command) override;
   std::optional<Report> next(double seconds) override;
-  /// As Executor::measure. The device of the members measures them. A blend over several devices is measured by the
-  /// first device that supports all members. Errors: kUnimplemented (no device does).
+  /// Metrics by name of the (blended) members on a part of the data. The device of the members measures them. A blend
+  /// over several devices is measured by the first device that supports all members. Needs at least one member. Errors:
+  /// those of the device's executor, kUnimplemented (no device supports all members).
   Result<std::map<std::string, double>> measure(std::span<const EvaluatedMember> members, data::Part part) override;
 
  private:

@@ -41,14 +41,16 @@ enum class RunEnd { kDone, kPaused, kStoppedByUser };
 /// Result of Engine::run().
 struct RunResult {
   RunEnd end = RunEnd::kDone;  ///< Why it returned.
-  std::string reason;          ///< Text for the user.
+  /// Why the study ended, as text for the user. After a pause: its origin, "signal" (Services::pause) or "request" (a
+  /// file in `control/`).
+  std::string reason;
 };
 
 /// Callbacks for progress displays. The engine's thread calls them between events; an empty function is not called.
 struct Observer {
   /// After each event: the view, which includes the event, and the event.
   std::function<void(const StudyView&, const study::Event&)> on_event;
-  /// With the view, at least every quarter of a second while the engine waits.
+  /// With the view, about every quarter of a second, while the engine waits and also between events.
   std::function<void(const StudyView&)> on_idle;
   /// After best/ is written and before the end of the study is logged, so that files made from it exist when the log
   /// shows the end. `tested`: true if the metrics on the test part are known.
@@ -63,7 +65,7 @@ struct Services {
   Executor* executor = nullptr;               ///< Trains the trials.
   const data::DataSpec* data = nullptr;       ///< Description of the data set.
   graph::OpTable ops = graph::builtin_ops();  ///< Operators that models may use.
-  /// Set to non-zero by the caller: the engine pauses at the next event. Null: never.
+  /// Set to non-zero by the caller: the engine pauses the study, between two events. Null: it never does.
   const std::atomic<int>* pause = nullptr;
   Observer observer;                         ///< Progress callbacks.
   plan::Machine machine = {};                ///< Workers, lanes and memory of the executor, for planning lane groups.
@@ -81,10 +83,14 @@ struct Services {
 /// modelled FLOPs. Worker count and speed do not affect it. One thread.
 class Engine {
  public:
-  /// Creates a study in `folder`, which must be absent or empty, and writes the header, config.resolved.yaml and
-  /// README.txt. `config_text` is the study file with every setting. `numerics` are the facts that determine the bits
-  /// of the results. Errors: kAlreadyExists (the folder has other files or a study; the message names `resume`),
-  /// kInvalidArgument (the configuration), kIo, kResourceExhausted.
+  /// Creates a study in `folder`, which must be absent or empty, and writes the header, config.resolved.yaml,
+  /// README.txt, and the frozen or first weights. `config_text` is the study file with every setting. `numerics` is a
+  /// JSON object with the facts that determine the bits of the results, such as `class`. Several devices are measured
+  /// first (Services::measure_devices).
+  ///
+  /// Errors: kAlreadyExists (the folder has other files or a study; the message names `resume`), kInvalidArgument (the
+  /// configuration), kDataLoss (a path of the study is a link or a special file), kIo, kResourceExhausted. Others are
+  /// those of reading weights and of measuring devices.
   static Result<std::unique_ptr<Engine>> create(const std::string& folder, const study::StudyConfig& config,
                                                 const std::string& config_text, const nlohmann::json& numerics,
                                                 Services services);
@@ -97,12 +103,14 @@ class Engine {
     /// True if no limit is extended.
     bool empty() const { return !trials && !minutes && !steps; }
   };
-  /// Opens a study to continue from its log, and logs a non-empty extension. For a study that has ended, an empty
+  /// Opens a study to continue from its log. It cuts a torn tail of the log, and restores missing folders and frozen
+  /// weights. run() then logs and applies a non-empty extension first. For a study that has ended, run() with an empty
   /// extension only restores a lost model package.
   ///
   /// Errors: those of create(), kNotFound (no study), kUnavailable (another process runs it), kDataLoss (the log is
-  /// damaged). They include kFailedPrecondition (the data have changed, or the schema is newer). An extension that
-  /// would train nothing gives kInvalidArgument; the message names the other limit that is used up.
+  /// damaged). They include kFailedPrecondition (the data or frozen weights have changed, or the schema is newer). An
+  /// extension out of range or one that would train nothing gives kInvalidArgument; the message names the used-up
+  /// limit.
   static Result<std::unique_ptr<Engine>> resume(const std::string& folder, const Extension& extension,
                                                 const nlohmann::json& numerics, Services services);
   virtual ~Engine() = default;
@@ -112,7 +120,8 @@ class Engine {
   /// The extension that continues a study that ended by its budget or guard, or that the user stopped; else empty.
   ///
   /// A used-up number of trials grows by as many as were proposed. Used-up steps and minutes grow by the limit of the
-  /// study file; minutes also if less time is left than was used. For a stop it is the part that the stop cut off.
+  /// study file. Without a stop, minutes also grow if less time is left than was used. After a stop with no used-up
+  /// limit it is the part that the stop cut off.
   virtual Extension suggested_extension() const = 0;
   /// Runs until the end, a pause or an error. Errors: those of the executor, the strategy and the file system. After an
   /// error the log is valid and the study can be resumed.
@@ -123,9 +132,12 @@ class Engine {
 /// kFailedPrecondition (a newer version wrote it).
 Result<study::StudyConfig> stored_config(FileSystem& fs, const std::string& folder);
 
-/// The model space of a configuration for a data set. It reads the base models; relative paths start at `folder`.
+/// The model space of a configuration for a data set. It reads the base models; relative paths start at `folder`. With
+/// train.start: file, the last layer of each base is first adapted to the data. With model.frozen it also reads the
+/// frozen weights, to check them.
+///
 /// Errors: kInvalidArgument with the configuration key in `where` (a model that cannot be read or does not fit the
-/// data).
+/// data, a mutator, a blueprint), those of frozen_weights.
 Result<std::shared_ptr<const mutate::ModelSpace>> make_model_space(const study::StudyConfig& config,
                                                                    const data::DataSpec& data,
                                                                    const std::string& folder, FileSystem& fs,

@@ -39,10 +39,11 @@ std::vector<EvaluatedMember> evaluated_members(std::span<const EnsembleModel> mo
 /// With folds, the trainings of one fold are blended and measured on the validation rows of this fold, which none of
 /// them trained on. The metrics of the folds are then averaged. All models must have their folds in the same order.
 ///
-/// A blend must not violate a constraint by more than the first model does. Its validation metrics are those of the
-/// blend, its params and flops the sums over its models, and every other value the worst of its models. The result is a
-/// function of the arguments and the executor's numbers. Errors: those of Executor::measure and graph::model_cost
-/// (kNotFound, kInvalidArgument).
+/// The summed violation of all constraints must not exceed that of the first model. A blend's validation metrics are
+/// those of the blend, its params and flops the sums over its models, and every other value the worst of its models.
+/// The result is a function of the arguments and the executor's numbers. There must be a model and a goal, and all
+/// models must have the same number of trainings. Errors: those of Executor::measure and graph::model_cost (kNotFound,
+/// kInvalidArgument).
 Result<study::Ensemble> choose_ensemble(Executor& executor, const study::StudyConfig& config, const graph::OpTable& ops,
                                         std::span<const EnsembleModel> models, std::int64_t most);
 

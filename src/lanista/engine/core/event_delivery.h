@@ -31,9 +31,10 @@ class EventDelivery {
   /// Records and applies the next event of a trial: measurement, failure, end or pause. is_deliverable() must be true.
   /// Errors: those of the log, the strategy and the model space.
   Result<void> deliver(ActiveTrial& trial);
-  /// Continues, pauses or ends a trial after its last recorded measurement. A recorded verdict is used if there is one.
-  /// A resumed study calls it for verdicts that were not applied. Errors: those of the
-  /// log, the strategy and the model space.
+  /// Continues, pauses or ends a trial after its last recorded measurement; a diverged trial fails. A recorded verdict
+  /// is used if there is one; a new verdict except `continue` is recorded. Pause and end wait for the executor's
+  /// report. A resumed study calls it for verdicts that were not applied. Errors: those of the log, the strategy and
+  /// the model space.
   Result<void> apply_verdict(ActiveTrial& trial);
 
  private:

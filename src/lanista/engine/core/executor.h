@@ -109,8 +109,9 @@ const std::string& loss_name(const study::StudyConfig& config, const data::DataS
 std::uint64_t trial_seed(const study::StudyConfig& config, TrialId trial);
 
 /// The job of a trial: a function of the configuration, the kind of targets and the trial's decisions. `model` is the
-/// trial's model. The frozen part, the transfer plans, the checkpoint and the priority are left empty. Errors:
-/// kInvalidArgument (a value of its hyper-parameter sample is not allowed), kDataLoss (the data have no such fold).
+/// trial's model. The frozen part, the transfer plans, the checkpoint, the priority and Job::logical_epoch keep their
+/// defaults. It has a start race only if the trial has no measurement yet. Errors: kInvalidArgument (a value of its
+/// hyper-parameter sample is not allowed), kDataLoss (the data have no such fold).
 Result<Job> make_job(const study::StudyConfig& config, const data::DataSpec& data, const study::TrialView& trial,
                      graph::Graph model);
 
@@ -152,7 +153,9 @@ struct FinishedReport {
   Digest state_hash;
   std::string weights;  ///< Address of the file; empty: none was stored, as Finish requested.
 };
-/// Answer to PauseTrial: the state of the trial is in the checkpoint store and no longer in the executor.
+/// A trial has paused and is no longer in the executor. As the answer to PauseTrial, its state is in the checkpoint
+/// store. If `address` is empty, no state was stored: the engine abandoned a worker that had run ahead, and `step` is
+/// 0.
 struct TrialPausedReport {
   TrialId trial;           ///< The trial that paused.
   std::int64_t epoch = 0;  ///< Number of complete epochs in the state.

@@ -27,16 +27,18 @@ struct ExternalTrial {
 };
 
 /// Reads the rows of a CSV table with a column for each of `params` and `metrics`, in order. `export --csv` writes this
-/// form, with columns params.NAME and metrics.NAME. The column `epochs` gives the epochs of a row, and 1 in the column
-/// `tunes` marks refinements (strategy.then). Other columns are ignored. An empty cell means no value. Errors:
+/// form, with columns params.NAME and metrics.NAME; plain names are read too. The column `epochs` gives the epochs of a
+/// row; an invalid number gives -1. 1 in the column `tunes` marks refinements (strategy.then). Other columns are
+/// ignored. An empty parameter cell means no value; any other text than a number in a metric cell gives NaN. Errors:
 /// kDataLoss (not a table), kInvalidArgument (no column for any parameter, or none for one of the metrics).
 Result<std::vector<ExternalTrial>> read_csv_trials(std::string_view text, const std::vector<std::string>& params,
                                                    const std::vector<std::string>& metrics);
 
-/// Reads the complete trials of an Optuna JournalStorage file, in order. With one goal it also reads pruned trials,
-/// with their last reported value and its step as the epoch. Failed and running trials are left out. An unfinished last
-/// line is ignored, as in Optuna. Errors: kDataLoss (an invalid line, with "line N" in `where`), kInvalidArgument
-/// (several studies, or directions that differ from the goals).
+/// Reads the complete trials of an Optuna JournalStorage file, in order; the values get the metric names of `goals`.
+/// With one goal it also reads pruned trials, with their last reported value and its step as the epoch (-1 if the step
+/// is below 1). Failed and running trials are left out. An invalid last line without a line end is ignored, as in
+/// Optuna. Errors: kDataLoss (an invalid line, with "line N" in `where`), kInvalidArgument (several studies, or a
+/// number of objectives or directions that differ from the goals).
 Result<std::vector<ExternalTrial>> read_optuna_trials(std::string_view text, const std::vector<study::Goal>& goals);
 
 /// The external trials that a new study of `config` over `models` can import: those that it could propose itself. If
@@ -44,13 +46,14 @@ Result<std::vector<ExternalTrial>> read_optuna_trials(std::string_view text, con
 /// checked.
 ///
 /// The study needs one base model or a blueprint; the choices of a blueprint are parameters. `left_out` of the result
-/// counts the rows that do not fit, by reason. Errors: kInvalidArgument (several base models, a frozen part, or several
-/// trainings for each proposal), kDataLoss (a model cannot be rebuilt).
+/// counts the rows that do not fit, by reason and row. A trial gets the number of its row, from 1, and one measurement.
+/// Before the last epoch its outcome is `stopped`. Errors: kInvalidArgument (several base models, a frozen part, or
+/// several trainings for each proposal), kDataLoss (a model cannot be rebuilt).
 Result<ImportedTrials> import_trials(const std::vector<ExternalTrial>& trials, const study::StudyConfig& config,
                                      std::shared_ptr<const mutate::ModelSpace> models);
 
-/// Names of the metrics that rows must have, each once: those of goals and measured constraints. Without params and
-/// flops, which follow from the model.
+/// Names of the metrics that rows must have, each once: those of goals and measured constraints. Without
+/// hyper-parameters, and without params and flops, which follow from the model.
 std::vector<std::string> required_metrics(const study::StudyConfig& config);
 
 }  // namespace lanista::engine

@@ -19,24 +19,25 @@
 // are cached. Trials train the rest, the head. Whole models are assembled when a package is written.
 namespace lanista::engine {
 
-/// The node of `base` with this name: an id like "%4", or a label. Errors: kInvalidArgument (no such node, or several
-/// with this label).
+/// The node of `base` with this name: an id like "%4", or else a label. Errors: kInvalidArgument (no such node, or
+/// several with this label), always with model.frozen.through in `where`.
 Result<graph::NodeId> find_node(const std::string& name, const graph::Graph& base);
 /// The node `through` (an id like "%4" or a label) and all nodes that its value depends on. Errors: those of find_node.
 Result<std::set<graph::NodeId>> frozen_nodes(const std::string& through, const graph::Graph& base);
 
 /// Reads the weights of the frozen part from the source that the configuration names (the base's ONNX file or a
-/// safetensors file). Tensors are float32, in dependency order, so equal numbers give equal bytes. A relative path
-/// starts at `folder`.
+/// safetensors file). model.frozen must be set. Tensors are float32, in dependency order, so equal numbers give equal
+/// bytes. Other tensors of the file are left out. A relative path starts at `folder`.
 ///
-/// Errors: kInvalidArgument (a base without weights; a tensor that is missing or has another shape or type; another
-/// normalisation of the inputs than the data have), kNotFound (no such file). `where` is the configuration key. Other
-/// errors are those of reading and decoding the file.
+/// Errors: kInvalidArgument (a base without weights; a tensor that is missing or has another shape or type; an ONNX
+/// file with another normalisation of the inputs than the data have), kNotFound (no such file). `where` is the
+/// configuration key. Other errors are those of reading and decoding the file.
 Result<store::Checkpoint> frozen_weights(const study::StudyConfig& config, const graph::Graph& base,
                                          const data::DataSpec& data, const std::string& folder, FileSystem& fs,
                                          const graph::OpTable& ops);
 
-/// The frozen part of a study's jobs, with these nodes and this address of weights. Without `model.frozen` it is empty.
+/// The frozen part of a study's jobs, with these nodes and this address of weights. FrozenPart::epochs is estimated
+/// from the limit of trials, or from strategy.slots without one. Without `model.frozen` the result is empty.
 FrozenPart frozen_part(const study::StudyConfig& config, const data::DataSpec& data,
                        const std::set<graph::NodeId>& nodes, const std::string& weights);
 /// The frozen part of a study's jobs, computed from its log; empty if the study has none. Errors: kDataLoss (a stored

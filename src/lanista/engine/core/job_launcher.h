@@ -17,23 +17,27 @@ class JobLauncher {
   JobLauncher(StudyContext& study, const StudySearch& search, ActiveTrials& active)
       : study_(study), search_(search), active_(active), devices_(study, active), groups_(study) {}
 
-  /// Builds the trial's model and starts its job from a checkpoint; an empty address starts it from the beginning. If
-  /// the executor refuses the job, the trial fails at its next event. Errors: those of TrialModels::build.
+  /// Builds the trial's model and starts its job from a checkpoint; an empty address starts it from the beginning. A
+  /// lost checkpoint is left out with a warning. If the job cannot be made or the executor refuses it, the trial fails
+  /// at its next event. Errors: those of TrialModels::build.
   Result<void> start(ActiveTrial& trial, const std::string& checkpoint);
-  /// Starts a trial from a checkpoint (empty: from its beginning) with a model that is already built. If the executor
-  /// refuses the job, the trial fails at its next event. Always succeeds.
+  /// Starts a trial from a checkpoint (empty: from its beginning) with a model that is already built. A lost checkpoint
+  /// is left out with a warning. If the job cannot be made or the executor refuses it, the trial fails at its next
+  /// event. Always succeeds.
   Result<void> start(ActiveTrial& trial, const std::string& checkpoint, BuiltModel built);
   /// In a resumed study, starts a trial that is ending or pausing from its last checkpoint, and allows the epochs that
   /// it still needs. Errors: those of start() and send_groups().
   Result<void> start_to_finish(ActiveTrial& trial);
-  /// Lets a trial train through its next epoch with a verdict. The executor receives this with the next send_groups().
+  /// Lets a trial train through its next epoch with a verdict; a trial that ends or pauses only through
+  /// ActiveTrial::next. Allowed epochs never decrease. The executor receives this with the next send_groups().
   void allow(ActiveTrial& trial);
   /// Records changed lane groups in the log, and sends them and the new allowances to the executor. Without a change it
   /// has no effect. Errors: those of the log.
   Result<void> send_groups() { return groups_.send(); }
   /// Ends the job of a trial at once and without a report. If the executor does not have it, there is no effect.
   void abandon(const ActiveTrial& trial) const;
-  /// Removes a trial from the running trials and from its lane group. Of a trial that is not running it has no effect.
+  /// Removes a trial from the running trials and from its lane group; it must still be open in the state. Of a trial
+  /// that is not running it has no effect.
   void remove(TrialId id);
 
   /// The chooser of devices, which lives as long as this.

@@ -16,7 +16,8 @@ class KeptStates {
   /// Keeps the weights of the best `keep.top` trials, at least one.
   explicit KeptStates(StudyContext& study);
 
-  /// Ranking keys of the best trials that have ended, best first; at most `keep.top`.
+  /// Ranking keys of the best trials that have ended, best first; at most `keep.top`, or 1 if that is less. With
+  /// several trainings for each proposal there is one key for each proposal.
   const std::vector<study::RankingKey>& best() const { return top_k_.best(); }
   /// True if the weights of this trial would be kept if it ended now: it would rank among the best `keep.top` trials.
   /// With several trainings for each proposal it is always true, because their rank is known only when all are done.
@@ -27,8 +28,9 @@ class KeptStates {
 
   /// Adds a reference to each state from which a trial starts, so that these files stay.
   void hold_start_states(TrialId id);
-  /// Logs a checkpoint of an open trial and releases the checkpoint before it. A checkpoint of a trial that has ended
-  /// or paused is released at once. Errors: those of the log and of the file system.
+  /// Logs a checkpoint of an open trial, syncs the log, and removes the checkpoint before it. A checkpoint of a trial
+  /// that has ended or paused, or with more epochs than its budget, is only released. Errors: those of the log and of
+  /// the file system.
   Result<void> record_checkpoint(const CheckpointReport& report);
   /// Ranks a trial that has ended; a reference to the weights of its outcome must be held. Releases the weights of
   /// trials that are no longer among the best.

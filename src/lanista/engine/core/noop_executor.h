@@ -8,8 +8,9 @@
 
 namespace lanista::engine {
 
-/// An executor that trains nothing: each allowed epoch is reported at once, with made-up metrics. Benchmarks use it to
-/// measure everything except training.
+/// An executor that trains nothing: each allowed epoch is reported at once, with the metrics train_loss and
+/// val_accuracy, which depend on the trial's number only. It ignores checkpoints, stores no file, and measure() gives
+/// no metric. Benchmarks use it to measure everything except training.
 class NoopExecutor final : public Executor {
  public:
   Result<void> start(const Job& job) override {

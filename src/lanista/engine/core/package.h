@@ -35,7 +35,7 @@ struct ModelMember {
     bool operator==(const Preprocessing&) const = default;
   };
   /// The member's own conversion, if the members were trained on different rows (folds). The package's `data` then have
-  /// no fitted statistics (data/unfitted.h). Absent: that of `data`.
+  /// no fitted statistics except target_normalization. Absent: that of `data`.
   std::optional<Preprocessing> own_preprocessing = {};
 };
 
@@ -45,7 +45,10 @@ struct ModelPackage {
   data::DataSpec data;               ///< Description of the data.
   std::string loss;                  ///< Name of the loss of training, as in a recipe.
   std::vector<std::string> metrics;  ///< Names of the metrics of the study, as in its study file.
-  nlohmann::json facts;              ///< Content of package.json, with origin, recipe and measured metrics.
+  /// Content of package.json: `study`, `task`, `data`, `metrics` and more. One model has `trial`, `recipe`, `sample`
+  /// and `graph_hash` there too; several models have them in the array `members`. write_package() adds `schema` and
+  /// `version`.
+  nlohmann::json facts;
 
   /// How the members' predictions are blended.
   Blend blend() const { return blend_of(data); }
@@ -65,8 +68,9 @@ ModelPackage make_package(const study::StudyConfig& config, const data::DataSpec
                           const std::map<std::string, double>& test);
 
 /// One package with the models of several packages of one study, blended by `shares` (one for each package, sum 1).
-/// `of_study` describes the study's data. `validation` and `test` have the metrics of the blend; empty: not measured.
-/// With folds each member keeps its own normalisation. A single package is returned unchanged.
+/// Each package must have one member. `of_study` describes the study's data. `validation` and `test` have the metrics
+/// of the blend; empty: not measured. With folds each member keeps its own normalisation. A single package is returned
+/// unchanged, with its own metrics.
 ModelPackage blend_packages(std::vector<ModelPackage> packages, std::span<const double> shares,
                             const data::DataSpec& of_study, const std::map<std::string, double>& validation,
                             const std::map<std::string, double>& test);
@@ -83,8 +87,8 @@ Result<void> write_package(FileSystem& files, const std::string& folder, const M
 /// kAlreadyExists (it has other files; the message names up to three of them).
 Result<void> check_package_folder(FileSystem& fs, const std::string& folder);
 
-/// Reads a package from a folder. Errors: kNotFound (no package.json), kDataLoss (files are damaged or do not belong
-/// together), kFailedPrecondition (a newer version wrote it).
+/// Reads a package from a folder. Errors: kNotFound (no package.json, or a file of a model is missing), kDataLoss
+/// (files are damaged or do not belong together), kFailedPrecondition (a newer version wrote it).
 Result<ModelPackage> read_package(FileSystem& fs, const std::string& folder, const graph::OpTable& ops);
 
 /// The bytes of an ONNX model of the package, from raw features to predictions in the unit of the targets, with

@@ -38,7 +38,8 @@ class PruningByRules {
   /// cost. Otherwise the group stays unchanged. Errors: those of TrialModels::build.
   Result<void> add_group_costs(search::TrialGroup& group) const;
   /// Index, in StudyState::waiting_members, of the member to start next. `first` is the index of the first member for
-  /// which `can_start` holds. The result is `first` if its group keeps its order.
+  /// which `can_start` holds. Only the members directly after it in its group that can start and may move compete with
+  /// it. The result is `first` if its group keeps its order. Fills WaitingMember::line_positions of these members.
   std::size_t next_waiting_index(std::size_t first, const std::function<bool(const search::Member&)>& can_start) const;
 
  private:

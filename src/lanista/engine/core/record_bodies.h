@@ -35,7 +35,8 @@ struct HeaderRecord {
   std::optional<study::StartFile> start_file;  ///< The start file of train.start; absent: none.
   std::optional<study::ZooSnapshot> zoo;  ///< The zoo models that the study may start from; absent: it uses no zoo.
 };
-/// Writes a header body. The schema is the oldest one that can hold the study.
+/// Writes a header body. The schema is the oldest one that can hold the study. In its key `config`, settings of the
+/// machine such as run.workers have default values, so that equal studies have equal text. `config_text` is unchanged.
 nlohmann::json header_body(const study::StudyConfig& config, const std::string& config_text, const data::DataSpec& data,
                            const mutate::ModelSpace& models, const std::string& frozen = "",
                            const std::vector<study::Baseline>& baselines = {},
@@ -63,7 +64,8 @@ struct ProposedRecord {
 nlohmann::json proposed_body(const study::TrialView& trial, double logical_epoch, const Digest& key,
                              const study::Proposal* parent = nullptr, const study::ZooModel* zoo_model = nullptr,
                              std::size_t waiting_index = 0);
-/// Reads a proposal, without the steps and edits that it shares with its parent. Errors: kDataLoss (malformed).
+/// Reads a proposal, without the steps and edits that it shares with its parent. The duplicate key is not read. Errors:
+/// kDataLoss (malformed).
 Result<ProposedRecord> read_proposed(const nlohmann::json& body);
 /// Adds the left-out steps and edits, from the parent's proposal. Errors: kDataLoss (the parent has fewer than were
 /// left out).
@@ -76,7 +78,7 @@ struct VerdictRecord {
 };
 /// Writes the verdict on a trial after its measurement of `epoch`.
 nlohmann::json verdict_body(TrialId trial, std::int64_t epoch, study::Verdict verdict);
-/// Reads a verdict. The epoch is not read. Errors: kDataLoss (malformed).
+/// Reads a verdict. The epoch is not read; without the field `verdict` it is kStop. Errors: kDataLoss (malformed).
 Result<VerdictRecord> read_verdict(const nlohmann::json& body);
 
 /// Writes a trial group that a strategy suggested. The engine records only groups with several members, a barrier or a
@@ -155,7 +157,7 @@ struct ControlRecord {
   std::optional<std::int64_t> steps = {};   ///< Number of further training steps of extend.
   std::string reason = {};                  ///< Why the paused trials end, of "end".
 };
-/// Writes a request.
+/// Writes a request. A reason of more than 2,000 bytes is cut. `has_lost_minutes` is not written.
 nlohmann::json control_body(const ControlRecord& control);
 /// Reads a request. Errors: kDataLoss (malformed).
 Result<ControlRecord> read_control(const nlohmann::json& body);
@@ -178,7 +180,8 @@ nlohmann::json span_body(const study::Span& span);
 /// Reads a span. Errors: kDataLoss (malformed).
 Result<study::Span> read_span(const nlohmann::json& body);
 
-/// Writes the start or the loss of a worker process, at `unix_time` in seconds.
+/// Writes the start or the loss of a worker process, at `unix_time` in seconds. The seconds of each trial are written
+/// only if the host is known; `is_dropped` is not written.
 nlohmann::json worker_body(const WorkerReport& report, double unix_time);
 /// Reads the start or the loss of a worker process. Errors: kDataLoss (malformed).
 Result<WorkerReport> read_worker(const nlohmann::json& body);
@@ -191,7 +194,7 @@ struct StudyEndRecord {
   std::int64_t nulls = 0;              ///< Number of metrics that an old build wrote as null; they are read as NaN.
   std::optional<study::Ensemble> ensemble = {};  ///< The ensemble in best/; absent: best/ has the winner only.
 };
-/// Writes the end of a study. Arguments are as in StudyEndRecord.
+/// Writes the end of a study. Arguments are as in StudyEndRecord. A reason of more than 2,000 bytes is cut.
 nlohmann::json study_end_body(const std::string& reason, std::optional<TrialId> winner,
                               const std::map<std::string, double>& test,
                               const std::optional<study::Ensemble>& ensemble = {});
@@ -199,7 +202,7 @@ nlohmann::json study_end_body(const std::string& reason, std::optional<TrialId> 
 Result<StudyEndRecord> read_study_end(const nlohmann::json& body);
 
 /// Reads a body with the reader of its type and drops the result, so that a log never holds a record that its reader
-/// refuses. Errors: those of the reader.
+/// refuses. Errors: those of the reader (kDataLoss), kInternal (an unknown type).
 Result<void> check_body(store::RecordType type, const nlohmann::json& body);
 
 }  // namespace lanista::engine

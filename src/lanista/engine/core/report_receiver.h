@@ -14,8 +14,9 @@ class ReportReceiver {
   ReportReceiver(StudyContext& study, ActiveTrials& active, KeptStates& kept)
       : study_(study), active_(active), kept_(kept) {}
 
-  /// Receives one report. A report of a trial that no longer runs is dropped, as is a repeated measurement. Errors: the
-  /// error of an ExecutorErrorReport, kInternal (a trial leaves out an epoch), those of the log and of the file system.
+  /// Receives one report. A measurement, failure, end or pause of a trial that no longer runs is dropped, and its file
+  /// is released. Repeated measurements, and those after the budget, are dropped too. Errors: the error of an
+  /// ExecutorErrorReport, kInternal (a trial leaves out an epoch), those of the log and of the file system.
   Result<void> accept(Report report);
   /// True if the executor has reported that all trials are paused.
   bool all_paused() const { return all_paused_; }

@@ -11,8 +11,9 @@
 
 namespace lanista::engine {
 
-/// Applies requests of the user between two events, and does periodic work. Every 0.25 s it reads requests and checks
-/// the guard, every second it syncs the log, and every 10 s it records the working time. Not thread-safe.
+/// Applies requests of the user between two events, and does periodic work. Every 0.25 s it reads requests, checks the
+/// guard and calls Observer::on_idle. Every second it syncs the log and removes unreferenced checkpoint files, and
+/// every 10 s it records the working time. Not thread-safe.
 class RequestHandler {
  public:
   /// Requests end trials of `active` through `ender` and free slots of `slots`. All arguments outlive this.
@@ -23,7 +24,8 @@ class RequestHandler {
   /// running. Errors: those of the log and of the file system.
   Result<void> begin_attempt();
   /// Reads requests and does periodic work. Returns true if a request or the guard was applied; the caller then polls
-  /// again before the next event. Errors: those of the log, of the file system and of the started trials.
+  /// again before the next event. Within 0.25 s of the last poll it only reads Services::pause and returns false.
+  /// Errors: those of the log, of the file system and of the started trials.
   Result<bool> poll();
   /// Stores an extension, which the next poll() applies as a request. An empty one has no effect.
   void extend(const Engine::Extension& extension);

@@ -61,8 +61,8 @@ using MeasureDevices = std::function<Result<std::vector<plan::DeviceSpeed>>(cons
 Result<Job> benchmark_job(const study::StudyConfig& config, const data::DataSpec& data,
                           const mutate::ModelSpace& models);
 
-/// Adds the table to a `numerics` record as `devices`. Sets `class` to the combined numeric class: "own-2/fma +
-/// aten/1.13.0/cpu".
+/// Adds the table to a `numerics` record as the array `devices`, with `name`, `class` and the speeds `alone` and
+/// `together` of each device. Sets `class` to the different numeric classes in order: "own-2/fma + aten/1.13.0/cpu".
 void encode_device_table(const DeviceTable& table, nlohmann::json& numerics);
 /// Reads the table from a `numerics` record; empty if the record has none. Errors: kDataLoss (a field is missing, or a
 /// speed is not a positive number).

@@ -14,8 +14,9 @@ inline constexpr int kMaxDuplicatesInARow = 1000;
 
 /// After this many consecutive trials that a rule pruned, the search counts as exhausted.
 inline constexpr int kMaxRulePrunedInARow = 10'000;
-/// Number of new trials that the engine requests at a time: strategy.group if it is set, 64 if groups are ordered by
-/// cost, else 1.
+/// Number of new trials that the engine requests at a time: strategy.group if it is above 0, else 64 or 1. It is 64
+/// if groups are ordered by cost (strategy.order, with implied rules), there is no stopping rule, and the strategy does
+/// not learn from results.
 std::int64_t trials_per_request(const study::StudyConfig& config);
 
 /// The model space of a configuration over these base models. With a blueprint, `bases` is empty for a new study and
@@ -25,9 +26,11 @@ Result<std::shared_ptr<const mutate::ModelSpace>> make_space_over(const study::S
                                                                   const data::DataSpec& data,
                                                                   std::vector<mutate::BaseModel> bases,
                                                                   const graph::OpTable& ops);
-/// The path of a file that a study file names as `source`. A relative name starts at `folder`.
+/// The path of a file that a study file names as `source`. A relative name starts at `folder`; with an empty `folder`
+/// it stays relative. If no such file exists, "." and ".." are resolved in the text.
 std::string path_of(const std::string& source, const std::string& folder, FileSystem& fs);
-/// The base models of a log header (HeaderRecord::models), in order. Errors: kDataLoss (a graph cannot be read).
+/// The base models of a log header (HeaderRecord::models), in order. Errors: kDataLoss (a graph cannot be read). It
+/// throws nlohmann::json::exception if an element lacks the texts `name` and `graph`.
 Result<std::vector<mutate::BaseModel>> stored_bases(const nlohmann::json& models);
 
 /// What a strategy of this study is made from: model space, hyper-parameters, goals, constraints, epochs and random
@@ -48,7 +51,8 @@ std::int64_t batch_size_of(const study::StudyConfig& config, const data::DataSpe
 /// The steps of each epoch of a trial with this hyper-parameter sample.
 study::EpochSchedule epoch_schedule_of(const study::StudyConfig& config, const data::DataSpec& data,
                                        const space::Sample& sample);
-/// Number of training steps of a whole trial; the smallest possible number if trials sample their batch size.
+/// Number of training steps of a trial with all its epochs. If trials sample their batch size, it is a lower bound: one
+/// step for each epoch, unless train.steps_per_epoch is set.
 std::int64_t min_trial_steps(const study::StudyConfig& config, const data::DataSpec& data);
 
 }  // namespace lanista::engine

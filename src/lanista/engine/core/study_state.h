@@ -19,7 +19,7 @@ namespace lanista::engine {
 /// What the engine stores for a trial without an outcome, in addition to its view.
 struct OpenTrial {
   double logical_epoch = 1;               ///< Logical duration of one epoch, in FLOPs.
-  double began = 0;                       ///< Logical time at which its training started or last resumed.
+  double began = 0;                       ///< Logical time of the end of its start race, or of its last resumption.
   std::int64_t began_after_epoch = 0;     ///< Number of complete epochs at that time.
   std::string checkpoint;                 ///< Address of the last recorded checkpoint, or empty.
   std::optional<study::Verdict> verdict;  ///< Verdict that is recorded and not yet applied; absent: none.
@@ -35,7 +35,7 @@ struct OpenTrial {
 /// resumed engine has the same state as one that never stopped. Not thread-safe.
 class StudyState {
  public:
-  /// Kind of the last record in logical order, as far as the engine must know it.
+  /// Kind of the last record that has a logical time. kOther: a pause, a resumption, an outcome, or no such record yet.
   enum class LastRecord { kOther, kProposed, kMeasured };
   /// A member of a recorded trial group that waits for a slot.
   struct WaitingMember {
@@ -54,10 +54,13 @@ class StudyState {
   StudyView view;
   /// All trials without an outcome, running or paused, by id.
   std::map<TrialId, OpenTrial> open;
-  LastRecord last_record = LastRecord::kOther;  ///< Kind of the last record.
-  TrialId last_trial;                           ///< Trial of the last proposal or measurement.
-  double now = 0;                               ///< Logical time of the last record.
-  std::int64_t duplicates_in_a_row = 0;         ///< Number of duplicates since the last event of another kind.
+  /// Kind of the last proposal, measurement, pause, resumption or outcome. Other records do not change it.
+  LastRecord last_record = LastRecord::kOther;
+  TrialId last_trial;  ///< Trial of the last proposal or measurement.
+  double now = 0;      ///< Logical time of the last proposal, measurement, pause, resumption or outcome.
+  /// Number of consecutive trials that ended as duplicates. A measurement, pause, resumption, extension, other outcome
+  /// or other new trial sets it to 0.
+  std::int64_t duplicates_in_a_row = 0;
   /// Number of trials that a rule pruned since the last measurement, pause, extension or other outcome.
   std::int64_t rule_pruned_in_a_row = 0;
   std::optional<std::int64_t> trials;  ///< Limit of proposed trials, extensions included; absent: none.
@@ -66,7 +69,7 @@ class StudyState {
   std::string pending_end_reason;      ///< Reason of a recorded request or guard that ends the study; empty: none.
   std::string finish_paused_reason;    ///< Why paused trials end with the study; empty: they do not.
   std::deque<WaitingMember> waiting_members;  ///< Members of recorded groups, in order.
-  /// Running trials of the last group with a barrier; the strategy is not asked while there are any.
+  /// Running trials of groups with a barrier; the strategy is not asked while there are any.
   std::set<TrialId> open_behind_barrier;
   std::int64_t schema = store::kPlainSchema;  ///< Number of the log schema.
   plan::Grouping plan;                        ///< Current lane groups of this attempt.
@@ -80,25 +83,28 @@ class StudyState {
 
   // Each function below applies one event. apply() calls them for records; a running engine calls them directly.
 
-  /// Adds a new trial, numbered in order. `waiting_index` is its index, from 0, among the new trials that wait.
+  /// Adds a new trial and removes it from the members that wait, if it is there. Its id must be the next number.
+  /// `waiting_index` is its index, from 0, among the new trials that wait. From its group it gets priority and barrier.
   void propose(TrialView trial, double logical_epoch, std::size_t waiting_index = 0);
-  /// Adds the next measurement of a running trial and advances the logical clock.
+  /// Adds the next measurement of a running trial, counts its steps (those of discarded branches included), and
+  /// advances the logical clock.
   void measure(const study::Measurement& measurement);
   /// Stores a verdict on a running trial that is recorded and not yet applied.
   void verdict(TrialId trial, study::Verdict verdict);
   /// Adds the members of a recorded trial group to the members that wait.
   void begin_group(const search::TrialGroup& group);
-  /// Marks a running trial as paused.
+  /// Marks a running trial as paused. The stored state becomes its checkpoint, and its verdict counts as applied.
   void pause(const PausedRecord& paused);
-  /// Marks a paused trial as running, with its new budget. After a fork it also gets its new hyper-parameters and the
-  /// state of the other trial.
+  /// Marks a paused trial as running, with its new budget, and removes its resumption from the members that wait. After
+  /// a fork it also gets its new hyper-parameters and the state of the other trial.
   void resume(const ResumedRecord& resumed);
   /// Gives an open trial its outcome. Members of groups that would resume or stop it are dropped.
   void end(TrialId trial, const study::Outcome& outcome, double logical_time);
   /// Stores the end of the study: its reason, its winner, the winner's test metrics and the ensemble.
   void end_study(const std::string& reason, std::optional<TrialId> winner, std::map<std::string, double> test,
                  std::optional<study::Ensemble> ensemble = {});
-  /// Raises the limits, counted from the current state, and cancels the end of the study.
+  /// Sets each limit that the extension names to the current count plus the extension, even if it was higher. Cancels
+  /// a pending end, and removes the recorded end with its winner, test metrics and ensemble.
   void extend(const Engine::Extension& extension);
   /// Adds the start or the loss of a worker process.
   void add_worker_report(const WorkerReport& report);

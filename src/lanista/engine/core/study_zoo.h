@@ -22,7 +22,8 @@ namespace lanista::engine {
 
 /// A study's access to a zoo (`train.start: zoo`). The models that a study may start from are fixed when it begins. It
 /// leases them until it ends, so that the zoo keeps them. A failure of the zoo never ends a study: it is logged as a
-/// warning, and the study continues without the zoo. Not thread-safe.
+/// warning, and the study continues without the zoo. In a zoo that can only be read, functions that write to it have no
+/// effect. Not thread-safe.
 class StudyZoo {
  public:
   /// Receives a warning for people: the name of the message and its fields.
@@ -54,13 +55,13 @@ class StudyZoo {
   /// All tensors of a model, checked against its graph. nullopt: they are damaged or gone; the model is then excluded.
   std::optional<std::vector<Tensor>> weights(const std::string& id, const graph::Graph& graph,
                                              const graph::OpTable& ops);
-  /// Never offers the model again in this study, and warns with `why`. With `damaged` the zoo quarantines it for all
-  /// studies.
+  /// Never offers the model again in this attempt, and warns with `why`; a second call for a model has no effect. With
+  /// `damaged` the zoo quarantines it for all studies.
   void exclude(const std::string& id, const std::string& why, bool damaged);
   /// Records in the zoo that `child` starts from the model, for its statistics of use.
   void note_start(const std::string& id, const graph::Graph& child, const graph::OpTable& ops);
 
-  /// Adds a trained model to the zoo, at `now` (Unix seconds). A zoo that cannot be written stays unchanged.
+  /// Adds a trained model to the zoo, at `now` (Unix seconds). If the zoo quarantines it, a warning is logged.
   void add(const zoo::NewModel& model, const graph::OpTable& ops, std::int64_t now);
   /// Reports to the zoo how useful a warm start from one of its models was.
   void report_outcome(const zoo::WarmStartOutcome& outcome);

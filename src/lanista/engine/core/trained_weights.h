@@ -16,7 +16,8 @@ class TrainedWeights {
   /// Checkpoints of a trial that is trained again go to `kept`. Both arguments outlive this.
   TrainedWeights(StudyContext& study, KeptStates& kept) : study_(study), kept_(kept) {}
 
-  /// A finished trial with its job and the address of its weights; the file is readable then. Errors: kDataLoss (the
+  /// A finished trial with its job and the address of its weights; the file is readable then. The result points to
+  /// `trial`. With empty Job::device it names the first device that supports the job. Errors: kDataLoss (the
   /// weights are lost and cannot be made again), kUnavailable (a pause interrupted the training), those of make_job
   /// (kInvalidArgument, kDataLoss) and of the executor.
   Result<EnsembleCandidate> candidate(const TrialView& trial);

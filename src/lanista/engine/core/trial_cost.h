@@ -28,7 +28,7 @@ std::int64_t most_steps(const study::StudyConfig& config, const data::DataSpec& 
                         std::int64_t from, std::int64_t to);
 
 /// Logical duration of one epoch of a proposal, in FLOPs: steps x batch size x 3 x forward FLOPs of its model for one
-/// sample.
+/// sample (at least 1). The steps are those of an epoch over all rows, also if epochs grow.
 double logical_epoch_of(const study::StudyConfig& config, const data::DataSpec& data, const study::Proposal& proposal,
                         double forward_flops);
 

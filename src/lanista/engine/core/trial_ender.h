@@ -24,17 +24,20 @@ class TrialEnder {
   Result<void> record_outcome(TrialId id, study::Outcome outcome);
   /// Cancels a running or paused trial. Its state is dropped, and `reason` is recorded.
   Result<void> cancel(TrialId id, const std::string& reason);
-  /// Stops a running or paused trial; `reason` is recorded. The selected epoch of a paused trial gives its result, and
-  /// its paused state gives its weights. A running trial loses its weights.
+  /// Stops a running or paused trial; `reason` is recorded. The selected epoch of a paused trial gives its result. Its
+  /// paused state gives its weights if it ranks among the best trials; otherwise it has none. A running trial loses its
+  /// weights.
   Result<void> stop(TrialId id, const std::string& reason);
   /// Ends an open trial because of a pruning rule, without further prunings.
   Result<void> end_pruned(TrialId id, const PruningByRules::Reason& by);
   /// Ends all running trials that a rule prunes, in order of their ids, until no rule prunes one. A resumed study ends
-  /// them in the same order. Trials with a verdict that is not applied yet keep it.
+  /// them in the same order. Trials with a verdict that is not applied yet, with all epochs of their budget, or with a
+  /// recorded stop request stay. While the study ends it has no effect.
   Result<void> end_all_pruned();
   /// Stops all paused trials at the end of the study. `reason` is recorded, unless a reason was recorded before.
   Result<void> stop_all_paused(const std::string& reason);
-  /// Ends all trials because the study ends for `reason`: cancels those that run and stops those that are paused.
+  /// Ends all trials because the study ends: cancels those that run and stops those that are paused. `reason` becomes
+  /// the reason of the end, unless another one is pending.
   Result<void> end_all(const std::string& reason);
 
  private:

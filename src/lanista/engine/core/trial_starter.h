@@ -29,11 +29,13 @@ class TrialStarter {
         starts_(study, kept, zoo) {}
 
   /// Records a new trial and starts it, unless it is a duplicate or pruned by a rule. `waiting_index` is its index,
-  /// from 0, among the new trials that wait. Errors: those of TrialModels::build, of the zoo and of the log.
+  /// from 0, among the new trials that wait. If its job cannot start, it fails at its next event. Errors:
+  /// kInvalidArgument (a start from a trial that does not exist, or with folds), those of TrialModels::build, of the
+  /// checkpoint store and of the log.
   Result<void> propose(study::Proposal proposal, std::size_t waiting_index);
-  /// Records the resumption of a paused trial and starts it. If the state to fork from is lost, it resumes from its own
-  /// state, with a warning. Errors: kInvalidArgument (a fork from a trial that does not exist, from itself, or from
-  /// another epoch), those of the log.
+  /// Records the resumption of a trial, which must be paused, and starts it. If the state to fork from is lost, it
+  /// resumes from its own state, with a warning. Errors: kInvalidArgument (a fork from a trial that does not exist,
+  /// from itself, or from another epoch), those of the log.
   Result<void> resume(const search::ResumeTrial& member);
 
  private:

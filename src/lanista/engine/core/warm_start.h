@@ -93,12 +93,14 @@ struct ReadStart {
   std::vector<Tensor> weights;  ///< Its parameters and buffers.
 };
 /// Reads the file that train.start names: an ONNX file or the folder of a model package. A relative path starts at
-/// `folder`. Errors: kInvalidArgument (no weights, or a package of several models), kNotFound (no such file), those of
-/// reading it; `where` is the key.
+/// `folder`. With train.start_from: base it is the ONNX file of the first base model. Errors: kInvalidArgument (no
+/// weights, or a package of several models), kNotFound (no such file), those of reading it; `where` is
+/// "train.start_from".
 Result<ReadStart> read_start_file(const study::StudyConfig& config, const std::string& folder, FileSystem& fs,
                                   const graph::OpTable& ops);
 /// One sentence for users about the weights that a base model takes from the start file: "base net.onnx: 87 % of its
-/// weights, the same function". Errors: those of best_inheritance.
+/// weights, the same function". If the start is not useful, it states that the base begins with random values. Errors:
+/// those of graph::parse and best_inheritance.
 Result<std::string> describe_start(const ReadStart& start, const mutate::BaseModel& base, const data::DataSpec& data,
                                    const graph::OpTable& ops);
 /// Class names of a start file and of the study's data; both are empty if the start is no file.
@@ -113,8 +115,8 @@ Result<graph::Graph> adapt_base(const graph::Graph& base, const data::DataSpec& 
 /// (the study has no such model), those of study::trial_model.
 Result<graph::Graph> start_model(const study::StudyView& view, const study::Start& start, const graph::OpTable& ops);
 /// Sets Job::transfer, and the transfer plans of its start race. It also sets the parent models if the loss selects
-/// their units (train.start_shrink). The job's frozen part must be set. A start without a plan or an address stays
-/// unchanged. Errors: those of start_model and recorded_plan.
+/// their units (train.start_shrink), but not for a start file or a job with a frozen part. The job's frozen part must
+/// be set before. A start without a plan or an address stays unchanged. Errors: those of start_model and recorded_plan.
 Result<void> plan_start(Job& job, const study::StudyView& view, const graph::OpTable& ops);
 
 }  // namespace lanista::engine

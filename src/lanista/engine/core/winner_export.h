@@ -15,8 +15,9 @@ namespace lanista::engine {
 
 /// The winner of a study, with its test metrics.
 struct Winner {
-  std::optional<TrialId> trial;  ///< The best trial with weights that can be read; absent: no trial has any.
-  /// Metrics by name of this trial on the test part; empty: there is no test part.
+  /// The best trial, without those with weights that are lost. It may have no kept weights. Absent: there is none.
+  std::optional<TrialId> trial;
+  /// Metrics by name of this trial on the test part; empty: there is no test part, or no weights were kept.
   std::map<std::string, double> test;
   std::optional<study::Ensemble> ensemble;  ///< The ensemble in best/; absent: best/ has the winner alone.
 };
@@ -27,12 +28,13 @@ class WinnerExport {
   /// Chooses among the best trials of `kept`. Both arguments outlive this.
   WinnerExport(StudyContext& study, KeptStates& kept) : study_(study), kept_(kept), weights_(study, kept) {}
 
-  /// Chooses the winner and writes its package to best/. Trials with lost weights are left out with a warning; without
-  /// any trial nothing is written. Errors: those of the executor and of the file system, kUnavailable (a pause
-  /// interrupted it).
+  /// Chooses the winner, writes its package to best/ and calls Observer::on_package. Lost weights are trained again;
+  /// trials for which that fails are left out with a warning. Without a trial, or if its weights were not kept, nothing
+  /// is written. Errors: those of the executor and of the file system, kUnavailable (a pause interrupted it).
   Result<Winner> choose_and_write();
-  /// Writes a lost or damaged package of an ended study again; a whole one stays. Errors: kDataLoss (weights are lost),
-  /// those of the executor and of the file system.
+  /// Writes a lost or damaged package of an ended study again; a whole one, or one of a newer version, stays. Without a
+  /// winner, or if its weights were not kept, nothing is written. Errors: kDataLoss (weights are lost), kUnavailable (a
+  /// pause interrupted it), those of the executor and of the file system.
   Result<void> repair_package();
 
  private:

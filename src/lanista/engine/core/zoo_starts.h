@@ -32,8 +32,8 @@ class ZooStarts {
   /// weights are copied to the checkpoint store. nullopt: none. Errors: those of graph::verify (kNotFound,
   /// kInvalidArgument) and of the checkpoint store.
   Result<std::optional<ZooStartOption>> find_start(TrialId id, const graph::Graph& child, const StartOption* own);
-  /// Copies the zoo weights from which an open trial starts again, if their file is lost. Errors: those of the
-  /// checkpoint store.
+  /// Copies the zoo weights from which a trial starts once more, if their file is lost or damaged. If the zoo does not
+  /// have them any more, a warning is logged. Errors: those of start_model and of the checkpoint store.
   Result<void> repair_start(TrialId id);
   /// Adds a finished trial with kept weights to the zoo, and reports to the zoo how useful the trial's own zoo start
   /// was. Failures are logged as warnings.

@@ -22,7 +22,8 @@ struct ZooQuality {
 /// The first metric of the study that the package has for the validation part, else the validation loss. nullopt: the
 /// package has neither.
 std::optional<ZooQuality> zoo_quality(const ModelPackage& package);
-/// Study, trial, epochs and recipe of a package's model, as a JSON object for storage in the zoo.
+/// A JSON object with the package's facts `study`, `trial`, `epochs` and `recipe`, for storage in the zoo. A fact that
+/// the package does not have is null.
 nlohmann::json zoo_facts(const ModelPackage& package);
 
 }  // namespace lanista::engine

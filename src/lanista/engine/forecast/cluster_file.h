@@ -32,7 +32,8 @@ struct ClusterFile {
 };
 
 /// Reads the YAML `text` of a cluster file; `file` is its name for messages. `workers` is required. Optional keys are
-/// `shares`, `widest`, `memory_mb`, `reserve`, `interference`, `busy`, `serial` and `resize_seconds`.
+/// `shares` (a power of two), `widest`, `memory_mb` (default: unlimited), `reserve`, `interference`, `busy`, `serial`
+/// and `resize_seconds`.
 ///
 /// Errors: kInvalidArgument (an unknown key, a value of another kind or out of range), those of guard_yaml. The message
 /// has every mistake with its place ("file:line:column").

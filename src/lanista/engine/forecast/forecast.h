@@ -31,7 +31,8 @@ struct Forecast {
   double relative_gap() const;
 };
 
-/// Forecast from a log: its trials with the seconds that workers spent on each, on the cluster `on`. Errors:
+/// Forecast from a log: its trials with the seconds that workers spent on each, on the cluster `on`. Memory is not
+/// counted, and strategy.slots trials are active at a time. Errors:
 /// kFailedPrecondition (no trial was trained yet), those of plan::simulate (kOutOfRange, kInvalidArgument,
 /// kResourceExhausted, kFailedPrecondition).
 Result<Forecast> forecast_log(const study::StudyView& view, const ClusterFile& on);
@@ -51,7 +52,9 @@ std::string forecast_text(const Forecast& forecast);
 /// One line for the user with the makespan and its lower bound. If `most` is above 0, the line also has `most` as the
 /// longest time: the makespan in seconds of a forecast with ExtraStepsCount::kMaximum.
 std::string forecast_time_text(const Forecast& forecast, double most = 0);
-/// The forecast as a JSON object with times in seconds, and the schedule of each trial.
+/// The forecast as a JSON object with times in seconds. It has `trials`, `slots`, `workers`, `basis`, `makespan`,
+/// `first_come`, `utilisation`, bounds, `gap`, `resizes` and more. `timeline` is an array of intervals with `trial`,
+/// `workers`, `width`, `began` and `ended`.
 nlohmann::json forecast_json(const Forecast& forecast);
 
 }  // namespace lanista::engine

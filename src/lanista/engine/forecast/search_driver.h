@@ -17,8 +17,8 @@
 namespace lanista::engine {
 
 /// Runs a search like StudyEngine, without a log and without training, for benchmarks and simulations. It starts group
-/// members as slots become free. A function gives the trials' metrics. Trials pause at their budgets and follow the
-/// strategy's verdicts. Not thread-safe.
+/// members as slots become free. A function gives the trials' metrics. Trials pause at their budgets and end at a
+/// verdict of stop; a verdict of pause before the budget has no effect. Not thread-safe.
 class SearchDriver {
  public:
   /// Values by metric name.
@@ -55,7 +55,8 @@ class SearchDriver {
   Result<std::vector<TrialId>> fill();
   /// The active trial with this id, or null. The pointer is valid until the trial ends.
   const Trial* find_running(TrialId id) const;
-  /// Manual mode: runs one epoch of an active trial. Returns true if it stays active, false if it ended or paused.
+  /// Manual mode: runs one epoch of a trial, which must be active. Returns true if it stays active, false if it ended
+  /// or paused.
   bool advance(TrialId id);
 
   /// Number of proposals so far, duplicates included.

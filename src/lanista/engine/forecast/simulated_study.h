@@ -24,7 +24,8 @@ double synthetic_loss(const Rng& rng, std::int64_t number, std::int64_t budget);
 /// example. Nothing is trained.
 ///
 /// The number of trials is that of `request`, else that of the budget, else the number of slots. A budget in steps or
-/// minutes ends nothing here. Bounds use the same stretches, as if no trial waited for another.
+/// minutes ends nothing here, and pruning rules prune nothing. Measured values of `request.known` replace values that
+/// the cluster file leaves out. Bounds use the same stretches, as if no trial waited for another.
 ///
 /// Errors: those of check_config (kInvalidArgument), of the model space, the strategy and plan::simulate (kOutOfRange,
 /// kInvalidArgument, kResourceExhausted, kFailedPrecondition), kResourceExhausted (there is nothing to propose, or a

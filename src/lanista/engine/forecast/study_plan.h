@@ -83,8 +83,9 @@ struct PlannedMember;
 MemberTime member_time(const PlannedMember& member, const TimingHistory& known, std::int64_t lanes,
                        std::int64_t residents);
 
-/// Samples the first proposals of a study and plans them, both as the engine does (plan::make_plan). The result is
-/// the first plan that the study logs. Nothing is trained.
+/// Samples the first proposals of a study and plans them, both as the engine does (plan::make_plan). With as many
+/// proposals as slots, the result is the first plan that the study logs. It plans at most the trials of the budget,
+/// without the refinements. Nothing is trained.
 ///
 /// Errors: kInvalidArgument (less than one trial is requested), kResourceExhausted (the strategy has no proposal),
 /// those of check_config (kInvalidArgument), of the model space, the strategy and sharing::plan_of.
@@ -94,7 +95,9 @@ Result<StudyPlan> plan_study(const study::StudyConfig& config, const data::DataS
 /// Text for the user, with one line for each group. With `with_explanation` it also lists the shared work, and why no
 /// more is shared.
 std::string plan_text(const StudyPlan& plan, bool with_explanation);
-/// The plan as a JSON object, with the same content as plan_text().
+/// The plan as a JSON object: `v` (version), `trials`, `workers`, `duplicates`, `nothing_left` (reason), `us`,
+/// `alone_us`, and `groups` with `trials`, `us`, `apart_us` and `bytes`. Where they apply, it also has `frozen`,
+/// `devices`, `finals`, `known`, `explained` and the discarded steps. Times with `us` are microseconds of a step.
 nlohmann::json plan_json(const StudyPlan& plan, bool with_explanation);
 
 }  // namespace lanista::engine

@@ -43,12 +43,15 @@ Result<void> save_timings(const study::StudyView& view, const data::DataSpec& da
 
 /// Predicted times of a program, in seconds.
 struct ExpectedTimes {
-  bool measured = false;      ///< True: measured for this program and width; false: by regression.
+  /// True: `step` and `between` were measured for this program and width, and `evaluation_row` too if any was timed.
+  /// False: `step` and `evaluation_row` are by regression, and `between` is the median of all programs.
+  bool measured = false;
   double step = 0;            ///< Seconds of one training step of one trial.
   double evaluation_row = 0;  ///< Seconds for each row that is evaluated at the end of an epoch.
   double between = 0;         ///< Seconds that a worker needs between two spans.
-  double set_up = 0;          ///< Seconds to compile the program, once for a trial.
-  double resize = 0;  ///< Seconds for a change of workers: save the state, compile the program, restore the state.
+  double set_up = 0;          ///< Seconds to compile a program, once for a trial; the median of all on the device.
+  /// Seconds for a change of workers: save the state, compile the program, restore the state. The median of all.
+  double resize = 0;
 
   /// Seconds for the training of one trial with this many steps and epochs, without set-up. `validation_rows` are
   /// evaluated in each epoch.
@@ -70,11 +73,12 @@ class TimingHistory {
                             std::vector<Error>& skipped);
 
   /// Predicted times of a step of this shape on `width` workers, with `lanes` trials that take turns and `residents`
-  /// busy workers. Measured rows of the same program and width are used if there are any, otherwise a regression over
-  /// all programs. nullopt: nothing was measured on this machine.
+  /// busy workers. Measured rows of the same program and width are used if there are any: those nearest in `lanes` and
+  /// `residents`. Otherwise it is a regression over all programs. nullopt: nothing was measured on this machine.
   std::optional<ExpectedTimes> expected(const study::StepShape& shape, std::int64_t width, std::int64_t lanes,
                                         std::int64_t residents) const;
-  /// Measured seconds of a step of this program, by number of workers that share it; empty: not measured.
+  /// Measured seconds of a step of a trial of this program that trained alone, by number of workers that share the
+  /// step; empty: never measured so.
   std::map<std::int64_t, double> step_seconds_by_width(const std::string& program) const;
   /// Measured seconds of a step of one trial of this program, by number of trials that took turns on one worker; empty:
   /// not measured.

@@ -27,13 +27,15 @@ struct NamedBackend {
 std::int64_t feeding_threads(const program::Capability& capability, std::int64_t slots);
 
 /// The configuration of one of several devices, in a study with `slots` concurrent trials. Configured workers and
-/// pipelines apply to the CPU backend only. Other devices get feeding_threads(), and one lane for each slot if they
-/// prefer many lanes.
+/// pipelines apply to the CPU backend only (null), which keeps the configuration unchanged. Other devices get
+/// feeding_threads(), at least 1, no pipeline, and their numeric class. If they prefer many lanes and none are
+/// configured, they get one lane for each slot.
 engine::WorkerConfig config_for_device(const NamedBackend& device, engine::WorkerConfig worker_config,
                                        std::int64_t slots);
 
 /// The configuration of a study's only device, with `slots` concurrent trials. Configured workers and pipelines apply
-/// to every kind of device. Values of 0 are replaced by those of the device.
+/// to every kind of device. 0 workers become feeding_threads(), and 0 lanes become `slots` if the device prefers many
+/// lanes. The numeric class becomes that of the device. With the CPU backend (null) nothing changes.
 engine::WorkerConfig config_for_only_device(const NamedBackend& device, engine::WorkerConfig worker_config,
                                             std::int64_t slots);
 
@@ -47,8 +49,9 @@ struct DevicePool {
 
 /// Devices with measured speeds.
 struct TimedDevices {
-  std::vector<engine::TrainingDevice> devices;  ///< As in DevicePool.
-  std::vector<plan::DeviceSpeed> speeds;        ///< Speed of each device, in the same order.
+  /// Name, numeric class and configured machine of each device. TrainingDevice::supports is null.
+  std::vector<engine::TrainingDevice> devices;
+  std::vector<plan::DeviceSpeed> speeds;  ///< Speed of each device, in the same order.
 };
 /// Measures the speed of each device with jobs like `like` (engine::benchmark_job), for some tenths of a second each.
 /// No trial of the study is trained. Errors: those of device_speed, with the name of the device.

@@ -13,9 +13,10 @@
 
 namespace lanista::runtime {
 
-/// Measures how fast a device trains trials like this job, in work (samples x 3 x forward FLOPs) per second. It times
-/// steps for at least 0.15 s: with one lane, and with as many lanes as the machine has. All workers count as equally
-/// fast. Work in addition to steps (tuning, selection of samples) is not measured.
+/// Measures how fast a device trains trials like this job, in work (samples x 3 x forward FLOPs) per second: with one
+/// trial (`alone`), and with all workers busy (`together`). It times steps with one lane for at least 0.15 s. If the
+/// device prefers many lanes, it also times them with the lanes of `machine`. All workers count as equally fast. Work
+/// in addition to steps (tuning, selection of samples) is not measured.
 ///
 /// Errors: those of train::LaneGroup::create (kInvalidArgument, kResourceExhausted, kUnimplemented) and
 /// TrialRun::create (kInvalidArgument), kInternal (a step failed; the text has the reason), kResourceExhausted

@@ -113,7 +113,8 @@ struct Work {
 /// next epoch in logical time. For training it adds trials of the same lane group and program, but leaves some for the
 /// other free workers.
 ///
-/// If the number of executables is limited, it adds all trials of the group, and later ones wait. Empty `trials`: no
+/// A trial that needs exclusive memory is taken only if no worker is busy; while it runs, there is no other work. If
+/// the number of executables is limited, all trials of the group are added, and later ones wait. Empty `trials`: no
 /// work now. A pure function.
 Work next_work(const DispatchEntries& entries, const DispatchCapacity& capacity);
 

@@ -22,8 +22,9 @@ namespace lanista::runtime {
 /// Gives trials with a frozen part their inputs: the outputs of this part for each sample. Thread-safe.
 ///
 /// Outputs are computed once for each frozen part and fold and cached, if that saves time (engine::frozen_cache_plan)
-/// and memory suffices. With augmentation only those of the validation rows are cached. Others are computed for each
-/// batch. Cached outputs are never freed; augmented epochs are, by clear_epochs().
+/// and memory suffices. With augmentation only those of the validation rows are cached. Those of training rows are
+/// computed once for each augmented epoch and shared while memory suffices, otherwise for each batch. Cached outputs
+/// are never freed; augmented epochs are, by clear_epochs().
 class FrozenParts {
  public:
   /// Objects and limits that it uses. The objects outlive it; `operators` and `budget` may be null.

@@ -26,8 +26,8 @@ class MemberMetrics {
   MemberMetrics(const store::CheckpointStore& checkpoints, InputOf input_of)
       : checkpoints_(checkpoints), input_of_(std::move(input_of)) {}
 
-  /// Metrics by name, as engine::Executor::measure. Errors: those of `input_of`, of the checkpoint store and of
-  /// train::measure_weights.
+  /// Metrics of the (blended) members on a part, by name with the prefix "train_", "val_" or "test_". Needs at least
+  /// one member. Errors: those of `input_of`, of the checkpoint store and of train::measure_weights.
   Result<std::map<std::string, double>> measure(std::span<const engine::EvaluatedMember> members, data::Part part);
   /// Frees the cached predictions.
   void clear() { cached_predictions_.clear(); }

@@ -16,10 +16,12 @@ struct RepeatedTrial {
   std::vector<study::Measurement> measurements;  ///< Measurements of all its epochs, in order.
   Digest hash;                                   ///< Hash of the state, as Outcome::weights_hash of the study.
 };
-/// Trains a job again, alone, from the beginning through `epochs` epochs, to bits equal to the study's. `on_epoch`
-/// receives each measurement as it is made. `checkpoints` holds the frozen weights and the start; null if the job has
-/// neither. Errors: those of the trainer, of FrozenParts and of read_start (kNotFound, kDataLoss, kInvalidArgument,
-/// kResourceExhausted).
+/// Trains a job again, alone, on the CPU backend, from the beginning through `epochs` epochs, to bits equal to the
+/// study's. Job::checkpoint and Job::race are not used, and the job must have no fork. `on_epoch` receives each
+/// measurement as it is made. `checkpoints` holds the frozen weights and the start; null if the job has neither.
+///
+/// Errors: those of the trainer, of FrozenParts and of read_start (kNotFound, kDataLoss, kInvalidArgument,
+/// kResourceExhausted), kInternal (an exception).
 Result<RepeatedTrial> repeat_trial(const engine::Job& job, std::int64_t epochs, const std::vector<std::string>& metrics,
                                    const data::Dataset& data,
                                    const std::function<void(const study::Measurement&)>& on_epoch,
@@ -30,8 +32,9 @@ Result<RepeatedTrial> repeat_trial(const engine::Job& job, std::int64_t epochs, 
 using FindBackend = std::function<Result<const program::Backend*>(const std::string& device)>;
 
 /// Repeats a trial with forks: the segments of its lineage (engine::lineage_jobs) in order, each from the state at the
-/// end of the one before. Each measurement names the trial that trained the segment. With `backends` each segment runs
-/// on the device of its job; else on the CPU backend. Errors: those of repeat_trial and of `backends`.
+/// end of the one before. There must be a segment, and the first has no fork. Each measurement names the trial that
+/// trained the segment. With `backends` each segment runs on the device of its job; else on the CPU backend. Errors:
+/// those of repeat_trial and of `backends`.
 Result<RepeatedTrial> repeat_lineage(const std::vector<engine::LineageSegment>& line,
                                      const std::vector<std::string>& metrics, const data::Dataset& data,
                                      const std::function<void(const study::Measurement&)>& on_epoch,

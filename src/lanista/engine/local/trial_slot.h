@@ -57,8 +57,9 @@ using ScoreUnits =
 /// A function that scores units with the data, settings and backend of `input`; its model is replaced by the parent.
 ScoreUnits unit_scorer_of(train::TrainerInput input);
 
-/// The first weights of a trial: the state that Job::start names, through the job's transfer plan. If the loss selects
-/// units (Job::parent), `score` gives their importance. If that fails on these data, Job::transfer is used unchanged.
+/// The first weights of a trial: the state that Job::start names, which must be set, through the job's transfer plan.
+/// If the loss selects units (Job::parent), `score` gives their importance. If that fails on these data, Job::transfer
+/// is used unchanged.
 ///
 /// Errors: kNotFound and kDataLoss (the state is lost), kInvalidArgument (the plan, or no `score`), kResourceExhausted
 /// (memory).

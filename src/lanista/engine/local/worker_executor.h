@@ -51,8 +51,8 @@ struct WorkerOptions {
 /// not depend on the number of workers or lanes. Every exception of a trial becomes its FailureReport.
 ///
 /// If memory is short, states of idle trials are spilled to the checkpoint store. The trial is then tried once more,
-/// alone, before it fails. If the system gives fewer threads than requested, those do the work. Without any thread, the
-/// first start() returns kResourceExhausted.
+/// alone, before it fails. If the system gives fewer threads than requested, those do the work. Without any thread,
+/// start() succeeds, and next() returns an ExecutorErrorReport with kResourceExhausted.
 class WorkerExecutor final : public engine::Executor {
  public:
   /// Starts the workers; writes no file before the first start(). `data` is the configured data set. All arguments
@@ -67,7 +67,9 @@ class WorkerExecutor final : public engine::Executor {
   Result<void> start(const engine::Job& job) override;
   void command(const engine::Command& command) override;
   std::optional<engine::Report> next(double seconds) override;
-  /// As Executor::measure. Predictions of the members of a blend are cached for later blends on the same part.
+  /// Metrics by name of the (blended) members on a part of the data. Computed on the calling thread. Predictions of the
+  /// members of a blend are cached for later blends on the same part. If memory is short, all training pauses
+  /// meanwhile.
   Result<std::map<std::string, double>> measure(std::span<const engine::EvaluatedMember> members,
                                                 data::Part part) override;
 
@@ -82,14 +84,16 @@ class WorkerExecutor final : public engine::Executor {
   std::unique_ptr<Impl> impl_;
 };
 
-/// The workers, lanes and bytes of memory that an executor with this configuration uses.
+/// The workers, lanes and bytes of memory that an executor with this configuration uses. 0 workers become one for each
+/// core (at most 64, divided by the pipeline ranks), 0 bytes three quarters of the memory. Lanes are at most 64; 0
+/// stays.
 plan::Machine machine_of(const engine::WorkerConfig& worker_config);
 
-/// The body of a `numerics` log record for the CPU backend: numeric class, instruction level, compiler, threads and
-/// flush-to-zero mode. These facts determine the bits of a study.
+/// The body of a `numerics` log record for the CPU backend: a JSON object with `class` (numeric class), `isa`
+/// (instruction level), `compiler`, `threads` and `flush_to_zero`. These facts determine the bits of a study.
 nlohmann::json numerics(kernels::Isa isa);
-/// The body of a `numerics` log record for another backend: its numeric class and its name as `device`, and as above
-/// the instruction level (the best of this CPU), compiler, threads and flush-to-zero mode.
+/// The body of a `numerics` log record for another backend: its numeric class as `class` and its name as `device`, with
+/// `isa` (the best level of this CPU), `compiler`, `threads` and `flush_to_zero`.
 nlohmann::json numerics(const program::Backend& backend);
 
 }  // namespace lanista::runtime

@@ -45,12 +45,13 @@ class HelperAssignment {
   HelperAssignment(const HelperAssignment&) = delete;
   HelperAssignment& operator=(const HelperAssignment&) = delete;
 
-  /// Stores the step cost of a trial that will be trained. An earlier job of the trial is replaced.
+  /// Stores the step cost of a trial that will be trained. An earlier job of the trial is replaced. A trial without
+  /// this call, or with a model that cannot be planned, gets no helpers.
   void note(const Job& job);
   /// Uses the times of a span. A span without other lanes gives the time of a step for its number of workers.
   void note(const SpanReport& span);
-  /// Handles the loss of a worker: it helps no trial any more, and its sessions are removed. Call it before
-  /// Leases::mark_lost.
+  /// Handles the loss of a worker: it helps no trial any more, and the session files of its own trials are removed.
+  /// Counts Lease::helper_losses of the trial that it helped. Call it before Leases::mark_lost.
   void mark_lost(std::size_t worker, Leases& leases);
 
   /// Sends changed assignments to helping workers, and sessions to the workers of the helped trials. `ready` is true

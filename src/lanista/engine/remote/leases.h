@@ -75,7 +75,8 @@ class Leases {
   static Job job_to_send(const Lease& lease);
 
   /// Checks a report against the leases and updates them. Returns the report that the engine receives; nullopt: none.
-  /// Epochs that the engine already has, and reports with an old token, are dropped.
+  /// Epochs that the engine already has, reports with an old token and reports of no trial are dropped. A span gets the
+  /// index of the worker.
   ///
   /// For a trial without a lease only the address of a file is passed on, as a CheckpointReport, so that the engine
   /// removes the file. A report that ends or pauses a trial ends its lease. `now` is in clock seconds. Errors:
@@ -112,8 +113,8 @@ class Leases {
     std::optional<std::size_t> from;
   };
   /// Moves trials to a worker that started late, if that loses no work, and returns them. From excluded workers it
-  /// moves leases that were not sent, evenly over the others. From workers with at least two more trials it moves
-  /// trials without a completed step.
+  /// moves leases that were not sent, evenly over the others, and returns those for this worker. From workers with at
+  /// least two more trials it moves trials that have no epoch, no checkpoint and no active step.
   std::vector<Reassignment> rebalance_to(std::size_t worker, const std::vector<bool>& excluded_workers);
 
   /// The trials of a worker, by id.

@@ -16,7 +16,7 @@ using ExecutorRequest = std::variant<Job, Command>;
 
 /// The message text of a request: one line of JSON.
 std::string encode(const ExecutorRequest& order);
-/// The message text of a report: one line of JSON.
+/// The message text of a report: one line of JSON. WorkerReport::is_dropped is not sent.
 std::string encode(const Report& report);
 
 /// Reads the text of a request. The model of a job is parsed but not verified; the executor verifies it. Errors:

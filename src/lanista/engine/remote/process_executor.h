@@ -31,7 +31,8 @@ struct ProcessOptions {
   std::shared_ptr<const TimingHistory> known = {};
   std::string socket = {};  ///< Path of the workers' socket; empty: control/workers.sock of the study.
   ReportRules rules = {};   ///< What every measurement of the study must have.
-  /// Non-zero: a pause is requested, as Services::pause. A call of measure() then ends soon. Null: never.
+  /// Non-zero: a pause is requested, as Services::pause. A call of measure() then ends with kUnavailable within about
+  /// two leases. Null: never.
   const std::atomic<int>* pause = nullptr;
 };
 
@@ -44,11 +45,13 @@ struct ProcessOptions {
 ///
 /// Lost workers are started again, with growing delays if they end before they are ready. All workers end with this
 /// object or with the engine's process. States pass through the study's checkpoint store. States, messages and plans
-/// have the same form as with threads, so lanes of a group share the steps of their worker. One thread calls it.
+/// have the same form as with threads, so lanes of a group share the steps of their worker. If no worker can run,
+/// next() returns an ExecutorErrorReport. One thread calls it.
 class ProcessExecutor final : public Executor {
  public:
   /// Makes an executor. The first job starts `worker_config.workers` processes, each with its share of `memory_bytes`.
-  /// `fs` is the real disk; `fs` and `clock` outlive the executor. Errors: kInvalidArgument (no workers).
+  /// The workers leave no crash marks, and their further pipeline ranks are processes. `fs` is the real disk; `fs` and
+  /// `clock` outlive the executor. Errors: kInvalidArgument (less than 1 worker; 0 is no default here).
   static Result<std::unique_ptr<ProcessExecutor>> create(const WorkerConfig& worker_config, FileSystem& fs,
                                                          const Clock& clock, const ProcessOptions& options);
   ~ProcessExecutor() override;

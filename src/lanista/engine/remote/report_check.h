@@ -23,10 +23,13 @@ namespace lanista::engine {
 /// What every measurement of a study must have, for checks of reports.
 struct ReportRules {
   std::vector<std::int64_t> rows = {};  ///< Number of training rows of the one split, or of each fold; empty: unknown.
-  std::vector<std::string> metrics = {};  ///< Names of metrics that every measurement has; empty: unknown.
-  bool stores_no_weights = false;         ///< True: the workers store no weights, as those of a benchmark.
+  /// Names of metrics that every measurement has in addition to "train_loss", such as "val_loss"; it may have no
+  /// others. Empty: unknown.
+  std::vector<std::string> metrics = {};
+  bool stores_no_weights = false;  ///< True: the workers store no weights, as those of a benchmark.
 };
-/// The rules for a study with these metrics (names as in its study file) on these data.
+/// The rules for a study with these metrics (names as in its study file) on these data. Without metrics they are the
+/// default metrics for the targets.
 ReportRules report_rules(const std::vector<std::string>& metrics, const data::DataSpec& data);
 
 /// The error for a message that cannot be read, from the error of its reader, in the form of ReportCheck's errors.
@@ -56,8 +59,9 @@ class ReportCheck {
   /// Removes the leases of a worker with a process that has ended.
   void on_worker_lost(std::size_t worker) { progress_by_token_[worker].clear(); }
 
-  /// Checks a report of one trial. `lease` is the trial's present lease, or null. If the report names a file of
-  /// weights, the file is read.
+  /// Checks a report of one trial, and stores its epoch or end as progress under this token. `lease` is the trial's
+  /// present lease, or null. A report with an older token is checked less. If a report of the present lease names a
+  /// file of weights, the file is read.
   Result<void> on_report(std::size_t worker, std::uint64_t token, const Report& report, const Lease* lease);
   /// Checks the message that the worker cannot start the trial of a lease.
   Result<void> on_refusal(std::size_t worker, std::uint64_t token, TrialId trial);

@@ -36,7 +36,7 @@ struct WorkerConfig {
   DataSource data;                  ///< The data set.
   std::string isa;                  ///< Name of the instruction level; empty: the best of this CPU.
   std::string numeric_class;        ///< Numeric class that the study needs; empty: that of the level.
-  std::int64_t workers = 0;         ///< Number of worker threads; 0: one for each core.
+  std::int64_t workers = 0;         ///< Number of worker threads; 0: one for each core, divided by the pipeline ranks.
   std::int64_t lanes = 0;           ///< Most trials in one step; 0: chosen from measured times.
   std::int64_t width = 1;           ///< Most workers that share one trial's steps; 0: chosen from measured times.
   std::int64_t pipeline = 1;        ///< Number of pipeline ranks of a worker; 0: chosen from measured times.

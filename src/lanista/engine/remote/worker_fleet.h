@@ -83,13 +83,15 @@ class Fleet {
   virtual bool is_expected(std::size_t worker) const = 0;
   /// Process id of a worker; 0: it has no process.
   virtual pid_t process(std::size_t worker) const = 0;
-  /// Ends a worker's process as if it had died; a Lost event with these values follows.
+  /// Ends a worker's process as if it had died; a Lost event with these values follows. Without a process it has no
+  /// effect.
   virtual void mark_lost(std::size_t worker, bool own_fault, const std::string& reason) = 0;
-  /// Ends a worker that sent an invalid message. `what` continues the sentence "it ...". No trial is blamed. A worker
-  /// with WorkerFleet::kMaxFailures such ends in a row and no progress is not started again; without any other worker
-  /// the fleet is broken.
+  /// Ends a worker that sent an invalid message. `what` continues the sentence "it ...". No trial is blamed. The worker
+  /// is started again, with growing delays. After WorkerFleet::kMaxFailures such ends in a row without progress, and
+  /// without another usable worker, the fleet is broken.
   virtual void end_misbehaving(std::size_t worker, const std::string& what) = 0;
-  /// Notes that a worker has made progress with its trials, so that its invalid messages are counted from 0.
+  /// Notes that a worker has made progress with its trials. Its invalid messages, its failed starts and its messages
+  /// without progress are then counted from 0.
   virtual void note_progress(std::size_t) {}
   /// No process is started any more; running ones stay.
   virtual void stop_launching() = 0;
@@ -104,7 +106,8 @@ class WorkerFleet final : public Fleet {
   /// After this many processes of each worker in a row that end by themselves before they are ready, the fleet is
   /// broken.
   static constexpr int kMaxFailures = 5;
-  static constexpr int kMaxKilled = 50;  ///< The same limit for processes that others kill before they are ready.
+  /// After this many processes of each worker in a row that others kill before they are ready, the fleet is broken.
+  static constexpr int kMaxKilled = 50;
 
   /// Listens on the socket and starts the workers. `clock` outlives the fleet. Errors: kIo (no socket).
   static Result<std::unique_ptr<WorkerFleet>> begin(FleetOptions options, const Clock& clock);

@@ -17,7 +17,8 @@ class WorkerHistoryBuilder {
   /// Adds the start or the loss of a worker to `history`.
   void add(const WorkerReport& report, study::WorkerHistory& history);
   /// Returns the span with the number of its worker's host, from 1 in `history.hosts`; 0: no host is known. If the
-  /// trial was lost with another worker, `history` records its move to this one.
+  /// worker is not present, the span's device counts as its host. If the trial was lost with a worker, `history`
+  /// records its move to this one.
   study::Span with_host(study::Span span, study::WorkerHistory& history);
 
  private:

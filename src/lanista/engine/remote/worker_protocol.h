@@ -26,8 +26,8 @@ enum class WireKind : std::uint16_t {
   // From the worker.
   kHello = 1,         ///< The first message: a Hello.
   kReady = 2,         ///< After the welcome: it can receive jobs.
-  kReport = 3,        ///< A lease token and a Report.
-  kRefused = 4,       ///< A lease token and an ExecutorErrorReport: the trial cannot start.
+  kReport = 3,        ///< A lease token (0: the report is of no trial) and a Report.
+  kRefused = 4,       ///< A lease token, a list of one trial and an ExecutorErrorReport: the trial cannot start.
   kAnswer = 5,        ///< Answer to a MeasureRequest: metrics by name.
   kNoAnswer = 6,      ///< Answer to a MeasureRequest that failed: an ExecutorErrorReport.
   kActiveTrials = 7,  ///< The trials in the steps that are computed from now on.

@@ -12,7 +12,7 @@ namespace lanista::device {
 /// Thread-safe.
 class Warnings {
  public:
-  /// Adds a message. A message that was added before in this process is ignored.
+  /// Adds a message. A message that was added to this object before is ignored, also after drain().
   void add(std::string message) {
     const std::lock_guard lock(mutex_);
     if (std::ranges::find(seen_, message) != seen_.end()) return;

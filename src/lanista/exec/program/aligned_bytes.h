@@ -13,7 +13,8 @@ inline constexpr std::int64_t kAlignment = 64;  ///< A cache line, and the wides
 inline std::int64_t align_up(std::int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
 /// A move-only block of bytes, zeroed at first, that begins at a multiple of kAlignment. Null if default-constructed or
-/// moved from. The constructor throws std::bad_alloc.
+/// moved from. The constructor throws std::bad_alloc if memory does not
+/// suffice.
 class AlignedBytes {
  public:
   AlignedBytes() = default;

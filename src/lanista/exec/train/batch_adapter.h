@@ -35,8 +35,9 @@ struct BatchChoice {
 inline constexpr std::int64_t kMaxBatchChange = 4;
 /// Returns the batch size with the best goodput: throughput times statistical efficiency (Pollux, section 4).
 ///
-/// Candidates are `from` times powers of two, up to `most` samples. `now` is the current batch. Nothing if the best
-/// gains at most 5 %. Otherwise the result differs from `now` by a factor of at most kMaxBatchChange.
+/// Candidates are `from` times powers of two, up to `most` samples, and `now`, the current batch. Nothing if the best
+/// gains at most 5 %. Otherwise the result is halved or doubled until it differs from `now` by a factor of at most
+/// kMaxBatchChange.
 std::optional<BatchChoice> choose_batch(const goodput::GradientStats& noise, const UpdateCost& cost, std::int64_t from,
                                         std::int64_t most, std::int64_t now);
 
@@ -55,10 +56,10 @@ class BatchAdapter {
   /// study::adaptive_batch_rules and update_cost.
   static Result<BatchAdapter> make(const graph::Graph& model, const graph::OpTable& ops, const study::Recipe& recipe);
 
-  /// Rows of the small gradient: the first rows of an update, an eighth of the first batch.
+  /// Rows of the small gradient: the first rows of an update, an eighth of the first batch, at least 1.
   std::int64_t small_rows() const { return small_rows_; }
   /// True if the gradient noise is measured in the update that begins at step `step` and has `steps` steps with `rows`
-  /// rows.
+  /// rows. It is measured if the update has the last of kStepsPerMeasurement steps and at least 2 * small_rows() rows.
   bool is_measured(std::int64_t step, std::int64_t steps, std::int64_t rows) const {
     return step / kStepsPerMeasurement != (step + steps) / kStepsPerMeasurement && rows >= 2 * small_rows_;
   }
@@ -72,7 +73,8 @@ class BatchAdapter {
   /// Returns the batch that should replace batch `now`, for passes of `pass_rows` rows. Nothing: keep it, or there are
   /// too few measurements.
   std::optional<BatchChoice> choose(std::int64_t now, std::int64_t pass_rows) const;
-  /// The factor by which the learning rate of the first batch is multiplied for a batch of `batch` samples.
+  /// The factor by which the learning rate of the first batch is multiplied for a batch of `batch` samples, by the rule
+  /// of the recipe: AdaScale's gain, the square root, linear, or none (1).
   double lr_factor(std::int64_t batch) const;
 
   /// The averages of all measurements.
@@ -82,9 +84,9 @@ class BatchAdapter {
   /// The squared norm is at least (variance) / (number of averaged measurements). A smaller value cannot be
   /// distinguished from zero, and zero would mean that no batch and no rate is too large.
   goodput::GradientStats gradient_stats() const;
-  /// All measurements as a JSON text for TrainerState::facts.
+  /// The averages as a JSON text for TrainerState::facts: [squared norm, variance, weight, number of measurements].
   std::string text() const;
-  /// Replaces the measurements by those of text(). Errors: kDataLoss (a malformed text).
+  /// Replaces the averages by those of text(). Errors: kDataLoss (a malformed text).
   Result<void> restore(const std::string& text);
 
  private:

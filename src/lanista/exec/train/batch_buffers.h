@@ -17,18 +17,18 @@ class BatchBuffers {
  public:
   BatchBuffers(std::int64_t batch, const data::DataSpec& spec);  ///< Memory for at most `batch` samples.
 
-  /// Returns the samples of these rows, in their order, without augmentation. The batch has their table
-  /// (program::Batch::table), unless the data set is streamed.
+  /// Returns the samples of these rows, in their order, without augmentation. Number targets are normalised. The batch
+  /// has the table of all rows (program::Batch::table), unless the data set is streamed.
   ///
   /// The batch is valid until the next call and refers to `rows`, which must live as long. `data` must outlive the
   /// buffers.
   program::Batch fill(const data::Dataset& data, std::span<const std::int64_t> rows);
-  /// Returns the samples of these rows with the augmentation of pass `epoch` over the data, counted from 0. Lifetimes
-  /// are those of the other `fill`.
+  /// Returns the samples of these rows with the augmentation of pass `epoch` over the data, counted from 0. The batch
+  /// has no table, is valid until the next call, and refers to `rows`.
   program::Batch fill(const data::Dataset& data, std::span<const std::int64_t> rows, const data::Augmenter& augmenter,
                       std::uint64_t data_seed, std::int64_t epoch);
-  /// Returns the samples of these rows with features that the caller has prepared and keeps alive. Lifetimes are those
-  /// of `fill`.
+  /// Returns the samples of these rows with features that the caller has prepared and keeps alive. The batch has no
+  /// table, is valid until the next call, and refers to `rows`.
   program::Batch make_batch(const data::Dataset& data, std::span<const std::int64_t> rows,
                             std::span<const float> given_features);
   /// Returns a source of batches, without augmentation, of all `rows` in order, for an evaluation.

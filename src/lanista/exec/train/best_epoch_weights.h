@@ -31,13 +31,14 @@ class BestEpochWeights {
   /// True if the rule may select an earlier epoch than the last.
   bool selects_best() const { return initial_selector_.selects_best(); }
   /// Reserves memory for one copy in `budget`, until release(); null: no limit. `kind` is the format of the run's
-  /// state. Errors: kResourceExhausted; kDataLoss (restored weights do not fit).
+  /// state. Does nothing if the rule selects the last epoch or the memory is reserved. Errors: kResourceExhausted;
+  /// kDataLoss (restored weights do not fit).
   Result<void> reserve_memory(const program::StateFormat& kind, MemoryBudget* budget);
-  /// Adds the run's next measurement, and copies the weights of `state` if the epoch is the best so far. If it throws,
-  /// nothing has changed.
+  /// Adds the run's next measurement, and copies the weights of `state` if the epoch is the best so far. Does nothing
+  /// if the rule selects the last epoch. If it throws, nothing has changed.
   void observe(const study::Measurement& measurement, const RunState& state);
-  /// Returns the copy for the state of a run that has itself done `step` steps. Empty if the run's own weights are
-  /// selected.
+  /// Returns the copy for the state of a run that has itself done `step` steps. Empty if there is no copy, or if the
+  /// run's own weights are selected.
   std::vector<Tensor> weights_to_save(std::int64_t step) const;
 
   /// The selected weights of a saved state.
@@ -45,8 +46,8 @@ class BestEpochWeights {
     std::int64_t step = -1;       ///< Steps of the run at the selected epoch; -1: none.
     std::vector<Tensor> weights;  ///< Parameters and buffers; empty: none.
   };
-  /// Finds the selected weights in the state of a run that has itself done `step` steps. Errors: kDataLoss (the copy is
-  /// missing).
+  /// Finds the selected weights in the state of a run that has itself done `step` steps. None if the rule selects the
+  /// last epoch, or without measurements. Errors: kDataLoss (the weights are missing).
   Result<RestoredWeights> find(std::span<const study::Measurement> measurements, std::int64_t step,
                                const TrainerState& state) const;
   /// Replaces the copy by the result of find() for a run with these measurements.

@@ -13,8 +13,8 @@ namespace lanista::train {
 
 /// A run at the point where copies of it try alternatives, and where it continues from the best copy.
 ///
-/// Copies have the run's position. They neither measure epochs nor keep weights of epochs. The run stays as it is until
-/// a record_ function is called. The run must outlive the branch point.
+/// Copies have the run's position. They begin without measurements, start no search, and keep no weights of epochs. The
+/// run stays as it is until a record_ function is called. The run must outlive the branch point.
 class BranchPoint {
  public:
   /// A branch point at the current position of `run`.
@@ -33,13 +33,13 @@ class BranchPoint {
   Result<TrialRun> select_branch(bool selects) const;
 
   /// Records `branches` as the tune search before this epoch. The run continues from `winner`, a fork of it, under the
-  /// fork's setting. Null: it continues from its own state.
+  /// fork's setting, and takes its state. Null: it continues from its own state.
   void record_search(std::vector<study::Branch> branches, TrialRun* winner);
-  /// Records `race` as the start race. The run continues from `winner`, a start candidate. Null: from its own start,
-  /// before the first step.
+  /// Records `race` as the start race. The run continues from `winner`, a start candidate, and takes its state. Null:
+  /// from its own start, before the first step.
   void record_start_race(std::vector<study::StartCandidate> race, TrialRun* winner);
-  /// Records `branches` as the selection comparison. The run continues from `winner`, one of the two copies; null: from
-  /// its own state.
+  /// Records `branches` as the selection comparison. The run continues from `winner`, one of the two copies, and takes
+  /// its state and its selection; null: from its own state.
   void record_select_check(std::vector<study::SelectBranch> branches, TrialRun* winner);
 
  private:

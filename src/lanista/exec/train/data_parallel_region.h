@@ -82,12 +82,12 @@ struct SessionPath {
   PrivateFolder folder;  ///< The opened folder.
   std::string name;      ///< Name of the file in the folder.
 };
-/// Opens the folder of a session's file. Errors: kInvalidArgument (no folder in the path), kNotFound (no such folder),
-/// kFailedPrecondition (the folder is not private), kIo.
+/// Opens the folder of a session's file. Errors: kInvalidArgument (no folder in the path, or the root folder),
+/// kNotFound (no such folder), kFailedPrecondition (the folder is not private), kIo.
 Result<SessionPath> open_session_folder(const std::string& path);
 
-/// A session's mapped file, with this process's locks on bytes of it, one byte a slot. The system releases the locks
-/// when the process ends.
+/// A session's mapped file, with the locks of this open file on bytes of it, one byte a slot. The system releases the
+/// locks when this object or the process ends.
 class SharedRegion {
  public:
   /// Creates an empty file without a mapping, for the leader. Errors: kAlreadyExists, kInvalidArgument (the name),
@@ -100,8 +100,8 @@ class SharedRegion {
   SharedRegion(const SharedRegion&) = delete;
   SharedRegion& operator=(const SharedRegion&) = delete;
 
-  /// Grows the file to `bytes` bytes, allocates its pages and maps it. Addresses from before may be invalid. Errors:
-  /// kResourceExhausted (no memory), kIo.
+  /// Grows the file to at least `bytes` bytes, allocates its pages and maps it. Addresses from before may be invalid.
+  /// Errors: kResourceExhausted (no memory), kIo.
   Result<void> grow(std::int64_t bytes);
   /// Maps at least the first `bytes` bytes of the file. Addresses from before may be invalid. Errors: kDataLoss (the
   /// file is smaller), kResourceExhausted, kIo.
@@ -110,11 +110,12 @@ class SharedRegion {
   Header& header() const { return *reinterpret_cast<Header*>(data_); }
   /// The mapped memory at an offset in bytes from its begin.
   std::byte* at(std::int64_t offset) const { return data_ + offset; }
-  /// Locks slot `slot` for this process. Returns true if it is now locked, and false if another process holds it.
+  /// Locks slot `slot` for this open file. Returns true if it is now locked. False: another open file, perhaps of this
+  /// process, holds it, or the system gives no lock.
   bool lock(std::int64_t slot) const;
-  /// Releases this process's lock of slot `slot`.
+  /// Releases the lock of this open file on slot `slot`.
   void unlock(std::int64_t slot) const;
-  /// True if another process or open file holds the lock of slot `slot`.
+  /// True if another open file, of this or another process, holds the lock of slot `slot`.
   bool is_held(std::int64_t slot) const;
 
  private:

@@ -47,11 +47,13 @@ class DataParallelLeader {
   ///
   /// Returns the exchange with the helpers, valid until end(). `state()` gives the serialised state with which they
   /// begin. Null if no helper is ready, as in the first call, which creates the file; helpers may join from then on.
+  /// Also null if a helper left meanwhile: the file is deleted, and the next call creates another.
   /// Errors: kInvalidArgument or kNotFound (the path has no folder), kFailedPrecondition (the folder is not private),
   /// kIo (a file operation), kResourceExhausted (no memory), those of `state`.
   Result<program::ShardCommunicator*> begin(const program::Program& program,
                                             const std::function<Result<std::string>()>& state);
-  /// Ends the epoch. If it is not complete, waiting helpers are released with PeerLost, and the file is deleted.
+  /// Ends the epoch; does nothing without one. If it is not complete or has_lost_peer(), waiting helpers are released
+  /// with PeerLost, and the file is deleted.
   void end(bool is_complete);
   bool has_lost_peer() const;  ///< True: a helper of the current epoch has failed.
 
@@ -72,18 +74,20 @@ class DataParallelHelper {
   /// kInvalidArgument (a path without folder), kFailedPrecondition (folder or file are not private to this user),
   /// kDataLoss (the file is too short), kIo (a file operation, with its reason).
   static Result<std::unique_ptr<DataParallelHelper>> join(const std::string& path);
-  ~DataParallelHelper();
+  ~DataParallelHelper();  ///< Leaves the epoch: ranks that wait for this helper throw PeerLost.
   DataParallelHelper(const DataParallelHelper&) = delete;
   DataParallelHelper& operator=(const DataParallelHelper&) = delete;
 
   /// Waits until an epoch of this program begins, and returns the leader's serialised state, from which it begins.
   ///
-  /// Nothing if `should_stop()`, called every 5 ms, returns true, if the leader is gone, or if the epoch has ended
-  /// already. Errors: kDataLoss (a number of the epoch is wrong: which, and what is allowed), kResourceExhausted.
+  /// Nothing if `should_stop()`, called about every 5 ms, returns true, if the leader is gone, or if the epoch has
+  /// ended already. Errors: kDataLoss (a number of the epoch is wrong: which, and what is allowed), kResourceExhausted,
+  /// kIo.
   Result<std::optional<std::string>> wait(const program::Program& program, const std::function<bool()>& should_stop);
-  /// The exchange with the other ranks of the epoch that wait() returned; valid until the next wait().
+  /// The exchange with the other ranks of the epoch; valid until the next wait(). Requires that wait() returned a
+  /// state.
   program::ShardCommunicator& peers();
-  bool has_lost_peer() const;  ///< True: another rank of that epoch has failed.
+  bool has_lost_peer() const;  ///< True: another rank of the epoch that wait() began last has failed.
 
  private:
   DataParallelHelper(std::unique_ptr<data_parallel::SharedRegion> region, std::int64_t slot);

@@ -27,9 +27,9 @@ program::TargetScaling target_scaling_of(const data::DataSpec& data);
 /// follow.
 class Evaluation {
  public:
-  /// `loss` is a name in autodiff::losses(). `metrics` must suit the targets (study::check_metric), else this throws;
-  /// empty means accuracy for classes and labels, mae for numbers. `width` is the number of classes, labels or numbers
-  /// of an answer. `own` are metrics of the caller, `unit` is the scaling of the targets.
+  /// `loss` is a name in autodiff::losses(). `metrics` must suit the targets (study::check_metric); empty means
+  /// accuracy for classes and labels, mae for numbers. An unknown loss or metric throws. `width` is the number of
+  /// classes, labels or numbers of an answer. `own` are metrics of the caller, `unit` is the scaling of the targets.
   Evaluation(const std::string& loss, const std::vector<std::string>& metrics, std::int64_t width,
              std::span<const study::Metric> own = {}, program::TargetScaling unit = {});
 

@@ -12,15 +12,15 @@ namespace lanista::train {
 
 /// Returns the state of another trial at the end of an epoch as the state of a trial that forks from it (study::Fork).
 ///
-/// `trial_seed` and `measurements` are those of the fork, and replace those of `other`. All else stays: parameters,
-/// buffers, slots, counters, data position and the memory of the example selection. TrialRun::restore reports what does
-/// not fit.
+/// `trial_seed` and `measurements` are those of the fork, and replace those of `other`; the epoch number is that of the
+/// measurements. Parameters, buffers, slots, steps, data position and the memory of the example selection stay. The
+/// weights of a selected earlier epoch (TrainerState::kept) are removed. TrialRun::restore reports what does not fit.
 TrainerState forked_state(TrainerState other, std::uint64_t trial_seed,
                           const std::vector<study::Measurement>& measurements);
 
-/// Returns the state from which a trial that forked from trial `from` resumes. If the measurements in `state` are those
-/// of `from`, it is forked_state(); else `state` is the trial's own and is returned unchanged. Errors: kDataLoss (the
-/// measurements are missing or malformed).
+/// Returns the state from which a trial that forked from trial `from` resumes. If the first measurement in `state` is
+/// of `from`, it is forked_state(); else, also without measurements, `state` is returned unchanged. Errors: kDataLoss
+/// (the list of measurements is missing or malformed).
 Result<TrainerState> own_or_forked_state(TrainerState state, TrialId from, std::uint64_t trial_seed,
                                          const std::vector<study::Measurement>& measurements);
 

@@ -52,7 +52,7 @@ class FrozenPrefix {
   /// With StoredSamples::kAll every sample is computed here, once, and stored in memory of `budget` (null: no limit).
   /// Otherwise `samples` must outlive the result, and samples are computed when they are read. Then augmentations
   /// change the input of the prefix, and trainers that share a data::EpochCache of the result compute an epoch once.
-  /// Errors: kInvalidArgument (samples that do not fit the prefix), kResourceExhausted.
+  /// Errors: kInvalidArgument (samples with another number of elements than the prefix reads), kResourceExhausted.
   Result<data::Dataset> features(const data::Dataset& samples, data::StoredSamples keep, MemoryBudget* budget) const;
 
  private:

@@ -57,27 +57,30 @@ class LaneGroup {
 
   /// Trains one update of every run; there are at most lanes() runs, all admitted.
   ///
-  /// Runs with the same data position share a batch. At the end of an epoch a run is measured on the validation part. A
-  /// run that throws is tried once more alone, and then fails; the others have their step. `results` has one entry a
-  /// run, in the same order, and is overwritten.
+  /// A run that selects examples may count a step without an update. Runs with the same data position share a batch. At
+  /// the end of an epoch a run is measured on the validation part. If an update or a measurement throws, the run tries
+  /// it once more alone, and then fails. If its rows cannot be read or selected, it fails at once. The others have
+  /// their step. `results` has one entry a run, in the same order, and is overwritten.
   void step(std::span<TrialRun* const> runs, std::span<StepResult> results) { advance(runs, 1, results); }
   /// Trains up to `max_updates` updates (UpdatePlan) of every run, and returns the number of updates of the chunk.
   ///
-  /// The chunk ends where the first run ends its epoch, its pass over the rows or its setting. A run that was tried
-  /// again alone may have done fewer updates. With `communicator`, other ranks compute shards of one run's steps; null:
-  /// none. If they fail, the run continues alone. `results` is as in step().
+  /// The chunk ends where the first run ends its epoch, its pass over the rows or its setting. It is one update if a
+  /// run selects examples. A run that failed or was tried again alone may have done fewer updates. With `communicator`,
+  /// other ranks compute shards of the steps, if exactly one run trains; null: none. If they fail, the run continues
+  /// alone. `results` has one entry a run, in the same order, and is overwritten.
   std::int64_t advance(std::span<TrialRun* const> runs, std::int64_t max_updates, std::span<StepResult> results,
                        program::ShardCommunicator* communicator = nullptr);
-  /// Trains a copy of another process's run as its helper, up to `max_updates` updates or the end of the epoch. The
-  /// epoch is not measured here.
+  /// Trains a copy of another process's run as its helper, for one chunk of up to `max_updates` updates (as advance()).
+  /// The epoch is not measured here, also if the result has epoch_ended.
   StepResult train_as_helper(TrialRun& run, std::int64_t max_updates, program::ShardCommunicator& communicator);
 
-  /// Returns metrics of a run's current weights on a part by name, with `prefix` in front. The run keeps its lane.
-  /// Throws what the program throws.
+  /// Returns loss and metrics of an admitted run's current weights on a part by name, with `prefix` in front. The run
+  /// gets a lane, if it has none, and keeps it. Throws what the program throws.
   std::map<std::string, double> evaluate(TrialRun& run, data::Part part, const std::string& prefix);
 
-  /// Returns the validation metrics ("val_...") that the run would get if its epoch ended now. The run's weights and
-  /// statistics stay. Errors: kResourceExhausted; kInternal (an exception, with its text).
+  /// Returns loss and metrics ("val_...") of a copy of an admitted run on the validation part. If the run selects
+  /// examples and has `recalibrate`, the copy's running statistics are renewed first. The run's weights and statistics
+  /// stay. Errors: kResourceExhausted; kInternal (an exception, with its text).
   Result<std::map<std::string, double>> measure_copy(const TrialRun& run);
 
   /// Returns measured times of a pipeline step, once: program::Program::take_step_times.

@@ -24,12 +24,13 @@ struct PreEpochRecords {
   static PreEpochRecords of_copy();
   /// Copies the records into the measurement of the epoch.
   void write_to(study::Measurement& measurement) const;
-  /// Adds the records to TrainerState::facts.
+  /// Adds the records that exist to TrainerState::facts, as JSON lists: "race", "branches" and "selecting".
   void write_to(std::map<std::string, std::string>& facts) const;
 };
 
-/// Reads the records from TrainerState::facts. They contain only searches that the trial's definition has, and a start
-/// race only if there is no measurement yet. Errors: kDataLoss (a record is missing or malformed).
+/// Reads the records from TrainerState::facts; a record that is missing there is none. Only searches that the trial's
+/// definition has are read, and a start race only if there is no measurement yet. Errors: kDataLoss (a record is
+/// malformed).
 Result<PreEpochRecords> read_pre_epoch_records(const std::map<std::string, std::string>& facts,
                                                const TrialDefinition& definition, bool has_measurements);
 

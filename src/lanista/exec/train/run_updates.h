@@ -12,11 +12,12 @@ namespace lanista::train {
 /// state. The spans of the result are valid until a group admits the run again.
 program::LaneHyper hyper_of(const TrialRun& run, std::int64_t ahead);
 
-/// Returns the training rows, in order, of one update of a run. `ahead` is as for hyper_of. They are rows of the
-/// current data pass, before example selection.
+/// Returns the training rows, in order, of the update that follows `ahead` updates after the current state. They are
+/// rows of the current data pass (TrainingRows::begin_pass), before example selection.
 std::span<const std::int64_t> rows_of(const TrialRun& run, std::int64_t ahead);
 
-/// True if the next updates of two runs read the same rows with the same augmentation, so one batch serves both.
+/// True if the next updates of two runs read the same rows with the same augmentation, so one batch serves both. False
+/// if a run selects examples.
 bool shares_batch(const TrialRun& run, const TrialRun& other);
 
 /// Returns the number of updates that a run may train in one chunk, up to the end of its plan. It is 1 if the run

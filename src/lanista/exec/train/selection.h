@@ -28,16 +28,17 @@ struct DataPosition {
 /// The example selection of a trial that trains on some examples only (study::Recipe::select).
 ///
 /// A step reads a batch as in any trial. Selected rows wait in a queue. When a whole batch waits, the step trains on
-/// it, so programs have batches of one size. The last step of a pass trains on all waiting rows, if at most one batch
-/// waits. A value; copies are independent. Empty if the trial trains on all examples.
+/// it, so programs have batches of one size. After `max_wait` steps without an update, other rows of the step's batch
+/// fill the queue. The last step of a pass trains on all waiting rows, if at most one batch waits. A value; copies are
+/// independent. Empty if the trial trains on all examples.
 class Selection {
  public:
   Selection() = default;  ///< All examples are trained on.
   /// Returns the selection of a trial with this recipe and trial seed; empty without train.select. `data` must outlive
   /// it. Errors: kInvalidArgument (unknown selector or options).
   static Result<Selection> make(const study::Recipe& recipe, std::uint64_t seed, const data::Dataset& data);
-  /// Returns the selection of a trial with this seed, number of rows and holdout losses. Errors: kInvalidArgument
-  /// (unknown selector or options).
+  /// Returns the selection of a trial with this recipe, and with this seed, number of rows and holdout losses; empty
+  /// without train.select. Errors: kInvalidArgument (unknown selector or options).
   static Result<Selection> make(const study::Recipe& recipe, const data::SelectorContext& facts);
   Selection(const Selection& other);
   Selection& operator=(const Selection& other);
@@ -47,12 +48,13 @@ class Selection {
   /// True if the trial selects examples, false if this is empty.
   explicit operator bool() const { return selector_ != nullptr; }
 
-  /// For a selection comparison: from `step` on, rows are selected if `selects`, else all are used. At first all are
-  /// used.
+  /// For a selection comparison: adds a change. From `step` on, rows may be selected if `selects`, else all are used.
+  /// Without a change all are used. It has an effect only with the selector `auto`. Steps must ascend from call to
+  /// call.
   void set_selecting(std::int64_t step, bool selects) { changes_.push_back({step, selects}); }
-  /// For a selection comparison: replaces all changes that set_selecting() made.
+  /// For a selection comparison: replaces all changes, also those that make() read from the options.
   void set_changes(std::vector<study::SelectionChange> found) { changes_ = std::move(found); }
-  /// The changes of set_selecting() or set_changes(), in order of their steps.
+  /// The changes of make() (option `found`), set_selecting() or set_changes(), in the order in which they were added.
   const std::vector<study::SelectionChange>& changes() const { return changes_; }
 
   /// Returns the positions in `rows`, the batch of a step, for which add_batch() needs losses. Empty if all rows are
@@ -61,12 +63,13 @@ class Selection {
   /// Adds `rows`, the batch that the step reads, with the losses of the requested positions in their order. A second
   /// call for a step does nothing.
   void add_batch(const DataPosition& position, std::span<const std::int64_t> rows, std::span<const double> losses);
-  /// The row numbers on which the step that was added last trains, at most a batch. Empty: no update.
+  /// The row numbers on which the step that was added last trains, at most a batch. Empty: no update. Also empty after
+  /// step_done().
   std::span<const std::int64_t> batch() const { return std::span(queue_).first(num_ready_rows_); }
-  /// Ends the step: removes the rows of batch() from the queue and counts them.
+  /// Ends the step: removes the rows of batch() from the queue and counts them. Does nothing without rows.
   void step_done();
 
-  /// Number of rows trained on in the current epoch.
+  /// Number of rows trained on since begin_epoch().
   std::int64_t num_trained_rows() const { return num_trained_rows_; }
   /// Number of batches trained on in total.
   std::int64_t num_trained_batches() const { return num_trained_batches_; }
@@ -74,15 +77,16 @@ class Selection {
   void begin_epoch() { num_trained_rows_ = 0; }
   /// Number of losses that add_batch() received since this object was made or copied.
   std::int64_t num_losses_computed() const { return num_losses_computed_; }
-  /// Number of batches of all rows that renew running statistics before a measurement.
+  /// Number of batches of all rows that renew running statistics before a measurement; 0: none.
   std::int64_t recalibration() const { return recalibration_; }
   /// True: the learning rate follows trained batches instead of steps.
   bool counts_trained() const { return counts_trained_; }
 
-  /// Returns the selection's part of a run's state: tensors with names "select:<what>"; none if it is empty.
+  /// Returns the selection's part of a run's state: tensors with names "select:<what>"; none if it is empty. It has the
+  /// queue, the counts and the selector's memory, but neither changes() nor num_losses_computed().
   std::vector<Tensor> save() const;
-  /// Replaces the state by the tensors of save(). Errors: kDataLoss (they are missing, malformed, or of a trial with
-  /// another selection).
+  /// Replaces the state by the tensors of save(); an empty selection accepts only an empty list. Errors: kDataLoss
+  /// (they are missing, malformed, or of a trial with another selection).
   Result<void> restore(std::span<const Tensor> saved);
   /// True if the name of a tensor of a state shows that it comes from save().
   static bool is_selection_tensor(const Tensor& tensor);

@@ -24,7 +24,7 @@ namespace lanista::train {
 class SettingHistory {
  public:
   /// Returns the settings of a trial before its first step. Errors: kInvalidArgument (options of train.tune or
-  /// data.batch).
+  /// data.batch), with an adaptive batch those of BatchAdapter::make.
   static Result<SettingHistory> make(const TrainerInput& input);
 
   /// The setting of a step, counted from 0. Valid until the history changes.
@@ -56,8 +56,9 @@ class SettingHistory {
   SettingHistory copy() const;
   /// Adds the gradient noise as "noise" to TrainerState::facts, if the batch is adaptive.
   void write_to(std::map<std::string, std::string>& facts) const;
-  /// Returns the history of a trial in a saved state with these TrainerState::facts, measurements and records. Errors:
-  /// kDataLoss (the noise is missing or malformed, or a recorded setting is invalid).
+  /// Returns the history of a trial in a saved state with these TrainerState::facts, measurements and records. Without
+  /// tune search and adaptive batch it is a copy of this one. Errors: kDataLoss (the noise is missing or malformed, or
+  /// a recorded setting is invalid).
   Result<SettingHistory> restored(const TrialDefinition& definition, const std::map<std::string, std::string>& facts,
                                   std::span<const study::Measurement> measurements,
                                   const PreEpochRecords& records) const;

@@ -16,7 +16,8 @@ namespace lanista::train {
 struct TrainerState {
   /// State as of program::LaneState::extract, with those of the example selection; empty: no state yet.
   std::vector<Tensor> tensors;
-  /// Numbers and lists as text, by name: "epoch", "step", "loss_sum", "measurements"; more for branches and searches.
+  /// Numbers and lists as text, by name: "epoch", "step", "loss_sum", "measurements"; for branches "trial" and
+  /// "branched_at"; for searches "noise", "race", "branches" and "selecting".
   std::map<std::string, std::string> facts;
   /// Parameters and buffers of the selected epoch (study::SelectionRule), if they differ from those in `tensors`; else
   /// empty.
@@ -25,7 +26,8 @@ struct TrainerState {
 
 /// Returns the parameters and buffers among the tensors of a state; slots, "step" and "seed" are left out.
 std::vector<Tensor> weights_in(std::vector<Tensor> state);
-/// Returns the weights that predict for the trial: those of its selected epoch, else those of its state.
+/// Returns the tensors with the weights that predict for the trial: the weights of its selected epoch, else all tensors
+/// of its state, with slots and counts. Refers to `state`.
 inline const std::vector<Tensor>& selected_weights(const TrainerState& state) {
   return state.kept.empty() ? state.tensors : state.kept;
 }
@@ -48,8 +50,9 @@ Result<std::shared_ptr<const StartWeights>> clone_weights(TrainerState parent, s
 /// the child's own initial values of seed `trial_seed`.
 ///
 /// `child` is the whole model. With `optimizer`, slots follow the elements of their parameters, and the parent's step
-/// count is used. Errors: kDataLoss (a state that does not fit the plan), kInvalidArgument (`optimizer` with a plan
-/// that does not use each element once and unchanged, zoo::first_not_one_to_one).
+/// count is used. Errors: kDataLoss (a state that does not fit the plan, or lacks slots or step count with
+/// `optimizer`), kInvalidArgument (`optimizer` with a plan that does not use each element once and unchanged,
+/// zoo::first_not_one_to_one).
 Result<std::shared_ptr<const StartWeights>> transfer_weights(TrainerState parent, const zoo::TransferPlan& plan,
                                                              const graph::Graph& child, const graph::OpTable& ops,
                                                              std::uint64_t trial_seed, bool optimizer = false);

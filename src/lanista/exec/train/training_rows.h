@@ -29,12 +29,12 @@ class TrainingRows {
 
   /// True if order() is that of pass `pass`, counted from 0.
   bool has_pass(std::int64_t pass) const { return pass_ == pass; }
-  /// Makes the order of pass `pass`. Takes prepared samples from the cache of the trial's input, if it has one. If it
-  /// throws, the order stays unknown.
+  /// Makes the order of pass `pass`. Takes prepared samples from the cache of the trial's input, if it has one and the
+  /// trial augments, selects no examples and reads all rows in this pass. If it throws, there is no order.
   void begin_pass(const TrialDefinition& definition, std::int64_t pass);
   /// Replaces order and prepared samples by those of a run that reads the same rows.
   void share_pass(const TrainingRows& other);
-  /// Frees the prepared samples at the end of a pass.
+  /// Frees the prepared samples at the end of a pass; the order stays.
   void end_pass() { prepared_.reset(); }
   /// Forgets the current pass; begin_pass() is necessary before the next step.
   void forget_pass();

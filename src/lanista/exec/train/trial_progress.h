@@ -18,8 +18,8 @@ Result<std::vector<study::Measurement>> read_measurements(const std::map<std::st
 /// The progress of a trial: its steps, the loss of its current epoch, and its measurements. A value.
 class TrialProgress {
  public:
-  /// Reads the progress of a trial from TrainerState::facts. Errors: kDataLoss, naming what is missing or does not fit,
-  /// or the trial that owns the state.
+  /// Reads the progress of a trial from TrainerState::facts, and checks that the number of measurements fits the steps.
+  /// Errors: kDataLoss, naming what is missing or does not fit, or the trial that owns the state.
   static Result<TrialProgress> read(const std::map<std::string, std::string>& facts, TrialId trial,
                                     const study::EpochSchedule& epochs);
   /// Writes "epoch", "step", "loss_sum" and "measurements" into TrainerState::facts. A branch also has "trial" and

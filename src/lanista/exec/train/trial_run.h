@@ -37,11 +37,11 @@ class TrialRun {
   /// Returns another trial, `child`, that continues from the state of this run.
   ///
   /// Parameters, buffers, slots, steps, data position and the loss sum of the current epoch are the parent's. Name,
-  /// seed, recipe, epochs and measurements are the child's. So its learning rate is that of its own recipe at the
-  /// parent's step. If both select examples by the same rule, the child also has the parent's queue and memory of
-  /// losses. The parent is unchanged. Errors: kInvalidArgument (another program, other data, another begin of the
-  /// current epoch, or a child with start weights), kFailedPrecondition (the parent has no state in memory),
-  /// kResourceExhausted.
+  /// seeds, recipe and epochs are the child's, and it has no measurements yet. So its learning rate is that of its own
+  /// recipe at the parent's step. If both select examples by the same rule, the child also has the parent's queue and
+  /// memory of losses. The parent is unchanged. Errors: those of create(); kInvalidArgument (another program, other
+  /// data, another begin of the current epoch, or a child with start weights), kFailedPrecondition (the parent has no
+  /// state in memory), kResourceExhausted.
   Result<TrialRun> branch(const TrainerInput& child) const;
 
   /// The properties of the trial that never change, shared with its copies.
@@ -54,7 +54,7 @@ class TrialRun {
   const TrialStart& start() const { return start_; }
   /// The results of the start race, tune search and selection comparison before the current epoch.
   const PreEpochRecords& records() const { return records_; }
-  /// The training rows of the current pass.
+  /// The training rows of the current pass, and the example selection.
   const TrainingRows& rows() const { return rows_; }
   /// The tensors: the state in a lane or in host memory, and the selected weights.
   const TrialState& state() const { return state_; }
@@ -65,10 +65,12 @@ class TrialRun {
   study::Recipe recipe() const;
 
   /// Returns copies of the state from which the run resumes, and of its selected weights. A state in a lane stays
-  /// there. Without tensors if no group has admitted the run yet. Throws InternalError for a released run with steps.
+  /// there. Without tensors if the run was neither admitted nor restored. Throws InternalError for a released run with
+  /// steps.
   TrainerState save() const;
   /// Restores the result of save(). Errors: kDataLoss, naming what is missing or does not fit, or the trial that owns
-  /// the state; then the run is unchanged. If the run is not admitted, its tensors are checked at the next admission.
+  /// the state; then the run is unchanged. If the run is not admitted, its tensors are checked at the next admission. A
+  /// state in a lane moves to host memory.
   Result<void> restore(TrainerState state);
   /// Moves the run's state from its lane to host memory; does nothing if it is not in a lane.
   void release_lane() { state_.run_state().release_lane(); }

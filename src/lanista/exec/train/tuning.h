@@ -25,17 +25,18 @@ struct PastSearches {
   std::int64_t count = 0;       ///< Number of tune searches so far.
   std::int64_t last_tries = 0;  ///< Number of settings that the last one tried; 0 without one.
 };
-/// Returns the counts over the tune searches in the measurements of a trial.
+/// Returns the counts over the tune searches in the measurements of a trial. Searches without branches do not count.
 PastSearches past_searches(std::span<const study::Measurement> measurements);
 
 /// Runs the tune search of an admitted run. Requires is_search_due(run).
 ///
 /// Branches of the run train from its state in the lanes of `group`, and the run continues from the best one under its
-/// setting. The branches run at most to the last step but one of the epoch; the run trains and measures the last.
+/// setting; without a best one, from its own state. The branches run at most to the last step but one of the epoch; the
+/// run trains and measures the last. If the epoch has too few steps, the search ends without branches.
 ///
 /// The result depends on the run's input only. Returns true if the search ended, and false if `should_stop`, called
 /// between steps, returned true. Then, and after an error, the run is unchanged. Errors: kResourceExhausted,
-/// kFailedPrecondition (the run is not admitted), those of `make`.
+/// kFailedPrecondition (the run is not admitted), kInvalidArgument (a proposed setting is invalid), those of `make`.
 Result<bool> search_setting(LaneGroup& group, TrialRun& run, const MakeSearcher& make,
                             const std::function<bool()>& should_stop);
 

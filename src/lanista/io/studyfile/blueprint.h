@@ -25,8 +25,8 @@ struct NamedSpace {
   std::string name;                                   ///< NAME of the space
   nlohmann::json options = nlohmann::json::object();  ///< object of option values by name; not resolved
 };
-/// Parses the name of a published space, which may be unknown. Precondition: `text` begins with "builtin:". Errors:
-/// kInvalidArgument (an option without name or '=').
+/// Parses the name of a published space, which may be unknown. A value with commas is a list. Precondition: `text`
+/// begins with "builtin:". Errors: kInvalidArgument (an option without name or '=').
 Result<NamedSpace> parse_named_space(const std::string& text);
 
 /// Parses the name of a published space and checks it. Errors: kNotFound (no such space, with the nearest name);
@@ -34,13 +34,14 @@ Result<NamedSpace> parse_named_space(const std::string& text);
 Result<NamedSpace> check_named_space(const std::string& text);
 
 /// The model space that config.model.space describes, for models with the input and output of `ends`. Errors:
-/// kInvalidArgument, kNotFound, as for read_blueprint(); `where` is the key below model.space.
+/// kInvalidArgument (mistakes in the space, or a file that embed_model_space() did not read), kNotFound (an unknown
+/// operator or space); `where` is the full key, such as "model.space.layers[2]".
 Result<mutate::BlueprintSpace> make_blueprint(const study::StudyConfig& config, const graph::OpTable& ops,
                                               const mutate::ModelInterface& ends);
 
 /// If `model.space` is the path of a YAML file, relative to `folder`, replaces it by the content of the file, so that
-/// the resolved study is complete. Errors: kNotFound (no such file), kIo; kInvalidArgument (mistakes in the file, each
-/// with its line).
+/// the resolved study is complete. Any other space does not change. Errors: kNotFound (no such file), kIo;
+/// kInvalidArgument (the first mistake in the file, with its line in `message` or `where`).
 Result<void> embed_model_space(study::StudyConfig& config, const std::string& folder, FileSystem& fs);
 
 }  // namespace lanista::studyfile

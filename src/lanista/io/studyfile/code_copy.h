@@ -30,12 +30,13 @@ struct CodeCopy {
 struct CodeLimits {
   std::uint64_t bytes = std::uint64_t{256} << 20;  ///< bytes of all files together
   std::size_t entries = 10'000;                    ///< number of files and folders
-  std::size_t depth = 32;                          ///< levels of nested folders
+  std::size_t depth = 32;                          ///< levels of nested folders, the folder itself included
 };
 
 /// Reads a file, or a folder with all files and folders below it. A link at `path` itself is followed; a link below a
 /// folder is refused, and so is anything but files and folders. Never waits for a FIFO. O(bytes). Errors: kNotFound,
-/// kInvalidArgument (an empty path, a link below the folder, a FIFO, a device), kResourceExhausted (a limit), kIo.
+/// kInvalidArgument (an empty path, a link below the folder, a FIFO, a socket, a device), kResourceExhausted (a limit),
+/// kIo.
 Result<CodeCopy> read_code(const std::string& path, const CodeLimits& limits = {});
 
 /// The hash of the entries of a copy. Of a file: "file:" and the SHA-256 of its bytes, as sha256sum prints it. Of a

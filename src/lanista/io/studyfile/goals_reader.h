@@ -8,13 +8,13 @@
 // Readers of goal, subject_to and implied. Mistakes are added to `mistakes`.
 namespace lanista::studyfile {
 
-/// Reads `node`, the value of goal, into config: one goal or a list of goals.
+/// Reads `node`, the value of goal, into config: one goal, a list of goals, or auto, which adds none.
 void read_goals(const YAML::Node& node, study::StudyConfig& config, Mistakes& mistakes);
-/// Reads `node`, the value of subject_to, into config: a list of constraints.
+/// Reads `node`, the value of subject_to, into config: one constraint or a list of constraints.
 void read_constraints(const YAML::Node& node, study::StudyConfig& config, Mistakes& mistakes);
-/// Reads `node`, the value of implied, into config: pruning rules. Precondition: section space was read. `root` is the
-/// whole file, which gives the locations of mistakes. Choices inside the model are checked when the model is known
-/// (resolve_from_data).
+/// Reads `node`, the value of implied, into config: a list of pruning rules, or none. Precondition: section space was
+/// read. `root` is the whole file, which gives the locations of mistakes. Choices inside the model are checked when the
+/// model is known (resolve_from_data).
 void read_implied(const YAML::Node& root, const YAML::Node& node, study::StudyConfig& config, Mistakes& mistakes);
 
 }  // namespace lanista::studyfile

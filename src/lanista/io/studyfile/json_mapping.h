@@ -46,7 +46,8 @@ Result<T> member(const nlohmann::json& map, const std::string& key, const std::s
   return it->template get<T>();
 }
 
-/// The text member `key` of `map`, the object at `path`. Errors: kInvalidArgument (absent, or another kind of value).
+/// The text member `key` of `map`, the object at `path`. Errors: kInvalidArgument (absent, with `path` as `where`; or
+/// another kind of value).
 Result<std::string> text(const nlohmann::json& map, const std::string& key, const std::string& path);
 /// The member `key` of `map` as a list of texts: one text gives a list of one, an absent member an empty list. Errors:
 /// kInvalidArgument (another kind of value).

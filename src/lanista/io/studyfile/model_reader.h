@@ -15,8 +15,9 @@ namespace lanista::studyfile {
 void read_model_space(const YAML::Node& node, const std::string& path, study::StudyConfig& config, Mistakes& mistakes);
 /// Reads `node`, the value of model.frozen, into config: none, or {through, weights}. `path` is its full key.
 void read_frozen(const YAML::Node& node, const std::string& path, study::StudyConfig& config, Mistakes& mistakes);
-/// Checks that a study with model.frozen has one base model in float32. Precondition: everything was read. `model` is
-/// the node of section model. It does not check the node of `through`: the engine does so when it has the base model.
+/// Checks that a study with model.frozen has one named base model (not builtin:auto), no space of models, and float32.
+/// Precondition: everything was read. `model` is the node of section model. It does not check the node of `through`:
+/// the engine does so when it has the base model.
 void check_frozen(const YAML::Node& model, const study::StudyConfig& config, Mistakes& mistakes);
 
 }  // namespace lanista::studyfile

@@ -25,7 +25,7 @@ space::Value parse_value(std::string_view text);
 std::optional<Result<space::Domain>> parse_domain(std::string_view text);
 
 /// The goal that a text denotes: "maximize val_accuracy", "minimize val_loss", or "val_rmse", which has a known
-/// direction. Errors: kInvalidArgument (another form).
+/// direction. With a direction, any name of a metric is accepted. Errors: kInvalidArgument (another form).
 Result<study::Goal> parse_goal(std::string_view text);
 /// A goal as text that parse_goal() reads: "minimize val_loss".
 std::string goal_text(const study::Goal& goal);

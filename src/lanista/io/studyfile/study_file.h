@@ -20,9 +20,9 @@ struct Override {
 
 /// Reads the text of a study file, applies `overrides` in order, and sets defaults. YAML within the limits of
 /// guard_yaml(). `file` is its name in messages.
-///
-/// Errors: kInvalidArgument. The `message` has one line for each mistake, with "file:line:column", the value found,
-/// what is allowed, and the nearest known key.
+/// Errors: kInvalidArgument. With an empty `where`, `message` has one line for each mistake, with "file:line:column",
+/// the value found, what is allowed, and the nearest known key. Else it is one error at `where`: the text is no YAML or
+/// no mapping, or an override cannot be set.
 Result<study::StudyConfig> read_study(std::string_view text, const std::string& file,
                                       const std::vector<Override>& overrides = {});
 
@@ -34,22 +34,25 @@ Result<study::StudyConfig> read_stored_study(std::string_view text, const std::s
 
 /// The location of the full key `key`, such as "model.base[0]", in the text of a valid study file. It is for mistakes
 /// that are found only with the data.
-///
-/// It is "file:line:column: key" of the key or of the existing part of its path. For an overridden key it is "--set
-/// key" or the location in the file of the override. If no part is found it is `key`.
+/// It is "file:line:column: key" with the position of its value, or of the last existing part of its path. For an
+/// overridden key it is "--set key", or "file:line:column: key" in the file of the override. If no part is found it is
+/// `key`.
 std::string location_in_study(std::string_view text, const std::string& file, const std::vector<Override>& overrides,
                               const std::string& key);
 
-/// The text of the resolved file: all settings with their values. read_study() of it gives an equal configuration.
+/// The text of the resolved file: all settings with their values. Settings of later versions (Field::omits_default) are
+/// left out at their default. read_study() of it gives an equal configuration.
 std::string write_study(const study::StudyConfig& config);
 
 /// Changes relative paths in the configuration, which are relative to folder `from`, so that they are relative to
-/// folder `to` and name the same files. Paths are those of data, base models, starts, profiles and frozen weights.
-/// Errors: kInvalidArgument (the new path of the data has a '?' or ',', or is no UTF-8), kIo (no working folder).
+/// folder `to` and name the same files. Paths are those of data, base models, the file or zoo of a start, profiles and
+/// frozen weights. Errors: kInvalidArgument (the new path of the data has a '?' or ',', or is no UTF-8), kIo (no
+/// working folder).
 Result<void> rebase_paths(study::StudyConfig& config, const std::string& from, const std::string& to);
 
 /// The name for a study without one, from data.source: the stem of the first file, or the data set. "points" for
-/// "csv:own/points.csv?target=kind". It has 1 to 40 letters, digits and '-'.
+/// "csv:own/points.csv?target=kind". It has 1 to 40 ASCII letters, digits and '-'. If the source has none of them it is
+/// "study".
 std::string default_study_name(const std::string& source);
 
 /// The YAML text of the study that `lanista run` without arguments runs.

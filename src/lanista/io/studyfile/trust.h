@@ -22,8 +22,8 @@ struct TrustEntry {
 /// kFailedPrecondition (neither is set).
 Result<std::string> trust_list_path(const char* xdg_config, const char* home_directory);
 
-/// The user's private list of code that may run. Its folder has mode 0700 and the file 0600. Two processes may change
-/// it at the same time. Not thread-safe.
+/// The user's private list of code that may run. add() makes a missing folder with mode 0700, and writes the file with
+/// mode 0600; only their user may write them. Two processes may change it at the same time. Not thread-safe.
 class TrustList {
  public:
   /// Reads the list in `file`; a file that does not exist is an empty list. Errors: kFailedPrecondition (the file or
@@ -36,10 +36,10 @@ class TrustList {
   bool contains(const std::string& hash) const;  ///< true: the list has this hash, so the code may run
 
   /// Adds the hash and path of `code` to the list in the file and here; no error if the hash is there. Errors: those of
-  /// open().
+  /// open(); kUnavailable (another process holds the list for 10 s).
   Result<void> add(const CodeCopy& code);
   /// Removes the entries with this hash, or with this path, from the file and here, and returns them. Errors: those of
-  /// open(); kNotFound (no such entry).
+  /// add(); kNotFound (no such entry).
   Result<std::vector<TrustEntry>> remove(const std::string& hash_or_path);
 
  private:

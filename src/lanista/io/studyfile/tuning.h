@@ -28,12 +28,13 @@ std::vector<study::TunePlugin> second_stage_tuners();
 /// value), at the option.
 Result<void> check_tuner(const std::string& name, const Options& options);
 /// A copy of a setting train.tune with each domain of its params as space::domain_text() writes it, so that equal
-/// settings have equal texts.
+/// settings have equal texts. A tuner without a search, or an invalid one, does not change.
 study::PluginConfig with_normalized_ranges(study::PluginConfig tune);
 /// The setting train.tune that `train.schedule: {from: DIR}` means, with `folder` as DIR; embed_schedule() completes
 /// it.
 study::PluginConfig replayed_schedule(const std::string& folder);
-/// The error if a setting of a study conflicts with its train.tune; none: no conflict. `where` is the key.
+/// The first conflict of a setting of a study with its train.tune, as an error; nullopt: none. `where` is train.tune or
+/// data.batch.
 std::optional<Error> tuning_conflict(const study::StudyConfig& config);
 /// Number of epochs without an improvement after which a trial of strategy mltuner ends and another begins. On the
 /// development tasks of `lanista bench mltuner` 12 is better than 5, 8, 10 and 16.
@@ -48,8 +49,8 @@ inline constexpr std::int64_t kDefaultMaxEpochs = 100;
 /// or one. Errors: kInvalidArgument, at the option.
 Result<void> expand_mltuner_strategy(study::StudyConfig& config, bool has_bound);
 /// If train.tune replays the schedule of a folder DIR, relative to `folder`, reads the schedule from package.json in
-/// DIR or DIR/best into the configuration. Errors: kNotFound (no such file), kInvalidArgument (no valid package, or its
-/// model had no schedule), both at train.schedule; those of reading.
+/// DIR or DIR/best into the configuration. Else it does nothing. Errors: kNotFound (no such file), kInvalidArgument (no
+/// valid package, or its model had no schedule), both at train.schedule; those of reading.
 Result<void> embed_schedule(study::StudyConfig& config, const std::string& folder, FileSystem& fs);
 
 }  // namespace lanista::studyfile

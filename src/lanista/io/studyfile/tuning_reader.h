@@ -17,19 +17,23 @@ void read_tune(const YAML::Node& node, const std::string& path, study::StudyConf
 /// The beginning of a value of data.batch that is not a number.
 inline constexpr std::string_view kAdaptiveCall = "adaptive(";
 /// Reads `node`, a value "adaptive(FROM, MOST)" of data.batch, into config: FROM is the first batch size, MOST the
-/// largest one of the tuner adaptive. FROM may be omitted. Precondition: the value begins with kAdaptiveCall.
+/// largest one of the tuner adaptive. Without FROM the batch size in config stays. Precondition: the value begins with
+/// kAdaptiveCall.
 void read_adaptive(const YAML::Node& node, const std::string& path, study::StudyConfig& config, Mistakes& mistakes);
 /// Reads `node`, a value {from: DIR} of train.schedule, into config as the tuner that replays the schedule of DIR.
 void read_schedule_source(const YAML::Node& node, const std::string& path, study::StudyConfig& config,
                           Mistakes& mistakes);
-/// Applies expand_mltuner_strategy() if the strategy is mltuner; any other strategy does not change. `root` is the
-/// whole file. `options` has the nodes of the options of the strategy by name, for positions of mistakes.
+/// Applies expand_mltuner_strategy() if the strategy is mltuner; any other strategy does not change. A section stop of
+/// the file stays. Without one, and without train.epochs and train.steps, a trial has at most kDefaultMaxEpochs epochs.
+/// Mutators, a space of models, train.tune and strategy.then are mistakes here. `root` is the whole file. `options` has
+/// the nodes of the options of the strategy by name, for positions of mistakes.
 void read_strategy_mltuner(const YAML::Node& root, const std::map<std::string, YAML::Node>& options,
                            study::StudyConfig& config, Mistakes& mistakes);
-/// Reads `node`, the value of strategy.then, into config: none, or a tuner together with `best` and `end`.
+/// Reads `node`, the value of strategy.then, into config: none, or a tuner together with `best` and `end`. It sets
+/// nothing if `mistakes` has any.
 void read_then(const YAML::Node& node, const std::string& path, study::StudyConfig& config, Mistakes& mistakes);
-/// Adds a mistake for each conflict of a setting with train.tune. `root` is the whole file. Precondition: all settings
-/// were read.
+/// Adds a mistake for the first conflict of a setting with train.tune (tuning_conflict()). `root` is the whole file.
+/// Precondition: all settings were read.
 void check_tune(const YAML::Node& root, const study::StudyConfig& config, Mistakes& mistakes);
 
 }  // namespace lanista::studyfile

@@ -7,9 +7,10 @@
 
 namespace lanista::studyfile {
 
-/// Checks that a YAML text is within limits, before a parser builds nodes: UTF-8, at most 1 MB, 20,000 line ends and
-/// structure characters, depth 32, 1,000 aliases, no tags, no duplicate keys in a mapping, one document. Errors:
-/// kInvalidArgument (a limit, or a syntax error); `where` is "file:line:column", or `file` for the whole text.
+/// Checks that a YAML text is within limits, before a parser builds nodes: UTF-8, at most 1 MiB, 20,000 line ends and
+/// signs of structure, depth 32, 1,000 aliases, no tags, only texts as keys, no duplicate keys in a mapping, one
+/// document. Errors: kInvalidArgument (a limit, or a syntax error); `where` is "file:line:column", or `file` for the
+/// whole text.
 Result<void> guard_yaml(std::string_view text, const std::string& file);
 
 }  // namespace lanista::studyfile

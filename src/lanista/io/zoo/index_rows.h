@@ -30,8 +30,9 @@ inline constexpr const char* kModelColumns =
 /// model, the column and what is allowed).
 Result<StoredModel> stored_model(const SqlRow& row);
 
-/// Checks that the texts of a new model are within the limits above. `graph_bytes` is the size of its graph as text.
-/// Errors: kInvalidArgument (a text that is too long, or facts that are nested too deep).
+/// Checks the sizes of task, metric, origin, facts and graph of a new model, and the depth of its facts. `graph_bytes`
+/// is the size of its graph as text. Names of tensors are not checked. Errors: kInvalidArgument (a text that is too
+/// long, or facts that are nested too deep).
 Result<void> check_new_texts(const NewModel& model, std::size_t graph_bytes);
 
 /// A text from the index in single quotes, for messages: printable, in one line, at most 80 bytes of it.

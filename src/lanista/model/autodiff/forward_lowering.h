@@ -24,8 +24,8 @@ struct ForwardNode {
   std::vector<graph::ParamSpec> params;  ///< Definitions of the inputs after the data inputs.
 };
 
-/// The index in the inputs of a forward node at which it reads the parameter `name`. A name that the operator lacks is
-/// a bug.
+/// The index, among the inputs of a forward node, of its parameter or buffer `name`. Throws InternalError if this node
+/// has none with that name, such as a bias that is switched off.
 std::size_t param_input(const ForwardNode& node, std::string_view name);
 
 /// Lowers a model into the forward pass of a step graph.

@@ -90,7 +90,7 @@ Attrs selected_attrs(const Attrs& from, std::initializer_list<std::string_view> 
 /// Returns a cost of `flops` FLOPs for one sample, with the bytes of inputs, outputs and parameters at 4 bytes an
 /// element.
 Cost cost_of(const OpArgs& args, double flops);
-/// Returns a cost rule with `per_element` FLOPs for each element of output 0.
+/// Returns a cost rule with `per_element` FLOPs for each element of output 0 of one sample, and bytes as in cost_of().
 std::function<Cost(const OpArgs&)> elementwise_cost(double per_element);
 
 /// Inference rule (OpDef::infer): one real input, and one output of the same shape.

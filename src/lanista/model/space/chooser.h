@@ -102,7 +102,8 @@ class ReplayChooser final : public Chooser {
 
 /// A chooser for grid search: it returns combination number `index` (from 0) of all combinations of answers.
 ///
-/// The answers are the digits of `index` in a mixed-radix system. The first question is the lowest digit.
+/// The answers are the digits of `index` in a mixed-radix system. The first question is the lowest digit. In a space
+/// with conditions, an index may be exhausted() although greater ones are not.
 class GridChooser final : public Chooser {
  public:
   /// A continuous domain counts as `grain` values at equal distances, bounds included.

@@ -17,9 +17,10 @@ struct TimedRow {
 
 /// The error of predicted times of things that were left out of the fit, in percent of the measured time.
 struct TimeError {
-  std::size_t num_things = 0;  ///< Things that were held out in turn; 0: fewer than kMinThings, so no error is known.
-  double median = 0;           ///< Median over the things; the error of a thing is the median over its rows.
-  double p90 = 0;              ///< 90th percentile over the things.
+  /// Things that were held out in turn; 0: no error is known, such as with fewer than kMinThings.
+  std::size_t num_things = 0;
+  double median = 0;  ///< Median over the things; the error of a thing is the median over its rows.
+  double p90 = 0;     ///< 90th percentile over the things.
 };
 
 /// Predicts TimedRow::value, the logarithm of a measured time over the time of a simple rule. It is a ridge regression

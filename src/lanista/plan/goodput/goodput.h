@@ -42,8 +42,8 @@ struct BatchPlan {
 
 /// Returns the progress of a step of S times the initial batch M0, in steps of M0: from 1 to S. `scale` is S.
 ///
-/// It is (var + sqr) / (var/S + sqr), AdaScale's gain (Johnson et al. 2020), and 1 if both statistics are 0. The
-/// learning rate of SGD is multiplied by it.
+/// It is (var + sqr) / (var/S + sqr), AdaScale's gain (Johnson et al. 2020), and 1 if both statistics are 0. With
+/// RateRule::kAdaScale the learning rate is multiplied by it. `scale` must be at least 1.
 double gain_of(const GradientStats& stats, double scale);
 /// Returns the statistical efficiency (phi + M0) / (phi + M) with phi = M0 var / sqr, from 0 to 1. `scale` is M/M0.
 double efficiency_of(const GradientStats& stats, double scale);

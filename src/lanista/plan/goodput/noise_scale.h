@@ -23,7 +23,8 @@ struct GradientSquares {
 /// The true gradient is g. Sigma is the covariance of the gradients of single samples. A step has M samples, and the
 /// initial batch has M0. Not thread-safe.
 ///
-/// Each estimate is an exponential average with the decay 0.999^(M/M0), corrected for its start at zero.
+/// Each estimate is an exponential average with the decay 0.999^r, corrected for its start at zero. r is M/M0, or the
+/// `represented_scale` of add().
 class NoiseScale {
  public:
   /// Estimates for this number of parameter groups.

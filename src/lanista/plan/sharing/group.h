@@ -26,7 +26,8 @@ struct LaneRef {
   std::size_t op = 0;    ///< Index in FusedGroup::ops.
   std::size_t lane = 0;  ///< Index of the lane in PlannedOp::nodes.
 };
-/// For each computed logical node (index in LogicalGraph::nodes): the lane that computes it.
+/// For each computed logical node (index in LogicalGraph::nodes): the operator of the group and the lane of that
+/// operator which compute it.
 using LaneRefs = std::map<std::size_t, LaneRef>;
 
 /// Predicts the microseconds of one step of one operator, with the copies that make the inputs of its lanes contiguous.

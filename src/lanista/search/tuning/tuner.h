@@ -177,9 +177,11 @@ class TuneSearch {
   };
   /// Returns the branches to train next. The reference stays valid; its content changes with end_round().
   const Round& round() const { return round_; }
-  /// Adds the losses of further steps, one a step, of a branch of the round. `branch` is an index into tries().
+  /// Adds the losses of further steps, one a step, of a branch. `branch` is one of round().branches: an index into all
+  /// tries of the search.
   void add_losses(std::size_t branch, std::span<const double> losses);
-  /// Records that a branch of the round failed. `branch` is an index into tries().
+  /// Records that a branch of the round failed, by an exception or a loss that is not finite: it cannot continue or
+  /// win. `branch` is one of round().branches: an index into all tries of the search.
   void mark_failed(std::size_t branch);
   /// Ends the round after the losses of all its branches: branches that lost are no longer alive, and the next round
   /// begins.

@@ -21,7 +21,7 @@ Tensor lane_elementwise(const LaneKernels& kernels, const char* kernel, const Te
 Tensor sum_of_terms_from(const Tensors& terms, std::size_t first);
 
 /// Computes x [lanes, rows, columns] plus `by` [lanes, columns] into `y` or, if it is undefined, into x, and returns
-/// the result. Both are contiguous.
+/// the result. x and y are contiguous; `by` may be strided.
 Tensor lane_add_columns(const LaneKernels& kernels, const Tensor& x, const Tensor& by, const Tensor& y = {});
 
 /// Returns the sum over rows: [lanes, rows, columns] to [lanes, columns]. Sums are in double, in parts that depend on
