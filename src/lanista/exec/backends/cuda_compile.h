@@ -16,10 +16,10 @@ struct CudaSource {
 
 /// Returns machine code (a cubin) for sm_<architecture>, which NVRTC compiles from `text`. It needs no GPU.
 ///
-/// The result is cached in $LANISTA_BLOCK_CACHE, else in the user's cache folder. If `log` is not null, the text is
-/// always compiled and not cached, and `log` receives the compiler's output with register counts. NVRTC is searched in
-/// the files `libraries` first, then under its standard names. Thread-safe. Errors: kUnavailable if NVRTC is missing or
-/// the text does not compile.
+/// The result is cached by name, text, options and architecture in $LANISTA_BLOCK_CACHE, else in the user's cache
+/// folder; a cached result needs no NVRTC. If `log` is not null, the text is always compiled and not cached, and `log`
+/// receives the compiler's output with register counts. NVRTC is searched in the files `libraries` first, then under
+/// its standard names. Thread-safe. Errors: kUnavailable if NVRTC is missing or the text does not compile.
 Result<std::string> compile_cuda(const CudaSource& text, int architecture,
                                  const std::vector<std::string>& libraries = {}, std::string* log = nullptr);
 

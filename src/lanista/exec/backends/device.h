@@ -24,7 +24,7 @@ std::string library_file();
 struct DeviceCheck {
   std::string name;    ///< "gpu" or "torch"
   std::string value;   ///< what was found, or "none"
-  std::string advice;  ///< what is missing; empty if nothing is
+  std::string advice;  ///< what a GPU that is present lacks; else empty
 };
 /// Returns two lines for `lanista doctor`: "gpu" (the first NVIDIA GPU, its driver, the number of GPUs, and advice if
 /// the driver's library is missing) and "torch" (whether the file of LibTorch's library is there; it is not opened).

@@ -11,12 +11,13 @@ namespace lanista::kernels {
 
 // Memory layouts. Images are [n][h][w][c] ("NHWC"); everything else is row-major as written. Linear weights are
 // [in][out]. Convolution weights are [kh][kw][ci / groups][co], where the output channels of the groups follow one
-// another in co. No padding and no alignment are required. Every kernel accepts any size, including odd ones.
+// another in co. No padding and no alignment are required. Every kernel accepts any size from 1, including odd ones.
 // A kernel allocates nothing and cannot fail. All kernels are thread-safe.
 //
-// Numbers. A sum of products starts at zero, adds one fused multiply-add per term in the stated ascending order, and
-// adds the bias last. The order of a sum may depend on shapes, never on pointers, lanes or threads. Results are the
-// same bytes at every vector width with FMA. The portable level has no FMA and is a numeric class of its own.
+// Numbers. A sum of products of a linear layer, convolution or matmul starts at zero. It adds one fused multiply-add
+// per term in the stated ascending order, and the bias last. Other sums have a fixed order too, mostly with partial
+// sums. The order of a sum may depend on shapes, never on pointers, lanes or threads. Results are the same bytes at
+// every vector width with FMA. The portable level has no FMA and is a numeric class of its own.
 
 /// Instruction set level of the kernels. Each level is one translation unit.
 enum class Isa {
@@ -138,7 +139,7 @@ struct LossKernel {
   void (*grad_of_classes)(std::int64_t rows, std::int64_t total, std::int64_t classes, double smoothing, const T* saved,
                           const std::int32_t* target, T* dlogits) = nullptr;
   /// Loss [rows] of real targets: the mean over the `len` values of a sample. `prediction` and `target` are [rows,
-  /// len].
+  /// len]. For "bce" predictions are logits.
   void (*of_values)(std::int64_t rows, std::int64_t len, const T* prediction, const T* target, T* loss) = nullptr;
   /// Gradient `dprediction` [rows, len] of the sum of these rows' losses divided by `total`.
   void (*grad_of_values)(std::int64_t rows, std::int64_t total, std::int64_t len, const T* prediction, const T* target,
@@ -147,12 +148,14 @@ struct LossKernel {
 
 /// Hyper-parameters of one optimiser update. A rule reads only those that it has.
 struct UpdateHyper {
-  double lr = 0;            ///< Learning rate.
-  double momentum = 0;      ///< Factor of the momentum buffer; 0: no momentum.
-  double weight_decay = 0;  ///< Factor of the weight decay.
+  double lr = 0;        ///< Learning rate.
+  double momentum = 0;  ///< Factor of the momentum buffer; 0: no momentum.
+  /// Factor of the weight decay. "adamw" and "lion" multiply parameters by 1 - lr * weight_decay; the other rules add
+  /// weight_decay times the parameter to the gradient.
+  double weight_decay = 0;
 
   double beta1 = 0;       ///< Decay of the first moment.
-  double beta2 = 0;       ///< Decay of the second moment.
+  double beta2 = 0;       ///< Decay of the second moment; for "lion", of the momentum.
   double eps = 0;         ///< Constant added to the denominator.
   double grad_scale = 1;  ///< Factor applied to the gradient first, for gradient clipping; 1: none.
   bool nesterov = false;  ///< True: Nesterov momentum.
@@ -165,7 +168,7 @@ struct UpdateKernel {
   std::string_view optimizer;  ///< Name of the optimiser in recipes.
   std::size_t slots = 0;       ///< Number of state arrays per parameter array; all zeros before the first step.
   /// Updates `param` and each array of `slots` in place by `grad`. All arrays have `count` elements, and elements are
-  /// independent.
+  /// independent. If `momentum` is 0, the momentum slots of "sgd" and "rmsprop" stay as they are.
   void (*run)(std::int64_t count, const UpdateHyper&, const T* grad, T* param, T* const* slots) = nullptr;
 };
 
@@ -175,26 +178,30 @@ inline constexpr int kProbeChains = 12;
 /// Table of pointers to all kernels of one instruction set level for one element type T (float or double).
 ///
 /// Pointers are never null. Arrays may not overlap unless a comment allows it. A gradient kernel overwrites its
-/// outputs; it does not add to them. In a name, `_grad` is the gradient with respect to x, `_grad_x` to the input,
-/// `_grad_w` to the weights.
+/// outputs; it does not add to them. In a name, `_grad` is the gradient with respect to x if the comment names no other
+/// input, `_grad_x` to the input, `_grad_w` to the weights.
 template <class T>
 struct Kernels {
-  /// Linear layer: y[rows][out] = x[rows][in] w[in][out] + bias[out]. `bias` may be null.
+  /// Linear layer: y[rows][out] = x[rows][in] w[in][out] + bias[out], summed over ascending `in`. `bias` may be null.
   void (*linear)(std::int64_t rows, std::int64_t in, std::int64_t out, const T* x, const T* w, const T* bias, T* y);
-  /// Linear layer and ReLU in one pass: y = max(x w + bias, 0), with the bits of `linear` then relu.
+  /// Linear layer and ReLU in one pass: y = max(x w + bias, 0), with the bits of `linear` then relu. `bias` may be
+  /// null.
   void (*linear_relu)(std::int64_t rows, std::int64_t in, std::int64_t out, const T* x, const T* w, const T* bias,
                       T* y);
-  /// Input gradient of a linear layer: dx[rows][in] = dy[rows][out] w[in][out]^T.
+  /// Input gradient of a linear layer: dx[rows][in] = dy[rows][out] w[in][out]^T, summed over ascending `out`.
   void (*linear_grad_x)(std::int64_t rows, std::int64_t in, std::int64_t out, const T* dy, const T* w, T* dx);
   /// Weight gradient of a linear layer: dw[in][out] = x[rows][in]^T dy[rows][out], summed over ascending rows.
   void (*linear_grad_w)(std::int64_t rows, std::int64_t in, std::int64_t out, const T* x, const T* dy, T* dw);
-  /// Convolution of x with weights w, plus `bias` [co], which may be null; `scratch` has `conv2d_scratch` elements.
+  /// Convolution of x with weights w, summed over ascending kh, kw and ci, plus `bias` [co], which may be null.
+  /// `scratch` has `conv2d_scratch` elements.
   void (*conv2d)(const ConvShape&, const T* x, const T* w, const T* bias, T* y, T* scratch);
   /// Convolution and ReLU in one pass, with the bits of `conv2d` then relu. Arguments are those of `conv2d`.
   void (*conv2d_relu)(const ConvShape&, const T* x, const T* w, const T* bias, T* y, T* scratch);
-  /// Input gradient of a convolution: dx [n][h][w][ci] from dy [n][oh][ow][co]. `scratch` is as for `conv2d`.
+  /// Input gradient of a convolution: dx [n][h][w][ci] from dy [n][oh][ow][co], summed over ascending kh, kw and co.
+  /// `scratch` has `conv2d_scratch` elements.
   void (*conv2d_grad_x)(const ConvShape&, const T* dy, const T* w, T* dx, T* scratch);
-  /// Weight gradient of a convolution: dw has the layout of w. `scratch` is as for `conv2d`.
+  /// Weight gradient of a convolution: dw has the layout of w, summed over ascending n, oh and ow. `scratch` has
+  /// `conv2d_scratch` elements.
   void (*conv2d_grad_w)(const ConvShape&, const T* x, const T* dy, T* dw, T* scratch);
   /// Number of scratch elements that any of the four convolution kernels needs for this shape.
   std::int64_t (*conv2d_scratch)(const ConvShape&);
@@ -207,7 +214,7 @@ struct Kernels {
   std::span<const ActivationKernel<T>> activations;
   /// y = x above zero, else alpha x.
   void (*leaky_relu)(std::int64_t count, T alpha, const T* x, T* y);
-  /// Gradient of `leaky_relu` from the saved input x. dx may equal dy.
+  /// Gradient of `leaky_relu` from the saved input x: dy above zero, else alpha dy. dx may equal dy.
   void (*leaky_relu_grad)(std::int64_t count, T alpha, const T* x, const T* dy, T* dx);
   /// Exponential linear unit: y = x above zero, else alpha expm1(x).
   void (*elu)(std::int64_t count, T alpha, const T* x, T* y);
@@ -253,16 +260,17 @@ struct Kernels {
   /// Batch normalisation of x[rows][c] in training; `rows` is n * h * w for images.
   ///
   /// `gamma` and `beta` [c] may be null for 1 and 0. `mean` and `inv_std` [c] are outputs that the gradient reads. New
-  /// running statistics are (1 - momentum) old + momentum batch. The running variance uses the unbiased variance of the
-  /// batch. With one row there is none, and the running variance keeps its value.
+  /// running statistics are (1 - momentum) old + momentum batch; they are not computed where an output is null. The
+  /// running variance uses the unbiased variance of the batch. With one row there is none, and the running variance
+  /// keeps its value.
   void (*batch_norm_train)(std::int64_t rows, std::int64_t c, double eps, double momentum, const T* x, const T* gamma,
                            const T* beta, const T* running_mean, const T* running_var, T* y, T* mean, T* inv_std,
                            T* new_running_mean, T* new_running_var);
   /// Batch normalisation in inference: y is normalised with the running statistics. `gamma` and `beta` may be null.
   void (*batch_norm_eval)(std::int64_t rows, std::int64_t c, double eps, const T* x, const T* gamma, const T* beta,
                           const T* running_mean, const T* running_var, T* y);
-  /// Gradients of `batch_norm_train` from its saved `mean` and `inv_std`. `dgamma` and `dbeta` [c] are always written,
-  /// even if `gamma` is null.
+  /// Gradients of `batch_norm_train` from its saved `mean` and `inv_std`. `gamma` may be null for 1; `dgamma` and
+  /// `dbeta` [c] are written also then.
   void (*batch_norm_grad)(std::int64_t rows, std::int64_t c, const T* x, const T* gamma, const T* mean,
                           const T* inv_std, const T* dy, T* dx, T* dgamma, T* dbeta);
   /// First half of a batch norm over a batch in parts: the statistics of one part.
@@ -270,7 +278,8 @@ struct Kernels {
   /// `mean` [c] is the mean of the part, `squares` [c] the sum of squared distances from that mean. The caller combines
   /// parts.
   void (*batch_norm_moments)(std::int64_t rows, std::int64_t c, const T* x, T* mean, T* squares);
-  /// Second half of a split batch norm: normalises one part with the statistics of the whole batch.
+  /// Second half of a split batch norm: normalises one part with `mean` and `inv_std` [c] of the whole batch. `gamma`
+  /// and `beta` may be null for 1 and 0.
   void (*batch_norm_apply)(std::int64_t rows, std::int64_t c, const T* x, const T* gamma, const T* beta, const T* mean,
                            const T* inv_std, T* y);
   /// First half of the gradient of a split batch norm: the sums of one part for dgamma and dbeta.
@@ -278,21 +287,22 @@ struct Kernels {
                                const T* dy, T* dgamma, T* dbeta);
   /// Second half of the gradient of a split batch norm: dx of one part.
   ///
-  /// `mean_dgamma` and `mean_dbeta` [c] are the sums of all parts divided by the rows of the batch. dx may equal dy.
+  /// `mean_dgamma` and `mean_dbeta` [c] are the sums of all parts divided by the rows of the batch. `gamma` may be null
+  /// for 1. dx may equal dy.
   void (*batch_norm_grad_apply)(std::int64_t rows, std::int64_t c, const T* x, const T* gamma, const T* mean,
                                 const T* inv_std, const T* mean_dgamma, const T* mean_dbeta, const T* dy, T* dx);
   /// Layer normalisation of each row of x[rows][len]. `gamma` and `beta` [len] may be null. `mean` and `inv_std` [rows]
   /// are outputs that the gradient reads.
   void (*layer_norm)(std::int64_t rows, std::int64_t len, double eps, const T* x, const T* gamma, const T* beta, T* y,
                      T* mean, T* inv_std);
-  /// Gradients of `layer_norm`; `dgamma` and `dbeta` [len] are always written, even if `gamma` is null.
+  /// Gradients of `layer_norm`. `gamma` may be null for 1; `dgamma` and `dbeta` [len] are written also then.
   void (*layer_norm_grad)(std::int64_t rows, std::int64_t len, const T* x, const T* gamma, const T* mean,
                           const T* inv_std, const T* dy, T* dx, T* dgamma, T* dbeta);
   /// Group normalisation of x[n][hw][c] over each sample and group of channels. `gamma` and `beta` [c] may be null.
   /// `mean` and `inv_std` [n][groups] are outputs that the gradient reads.
   void (*group_norm)(std::int64_t n, std::int64_t hw, std::int64_t c, std::int64_t groups, double eps, const T* x,
                      const T* gamma, const T* beta, T* y, T* mean, T* inv_std);
-  /// Gradients of `group_norm`; `dgamma` and `dbeta` [c] are always written, even if `gamma` is null.
+  /// Gradients of `group_norm`. `gamma` may be null for 1; `dgamma` and `dbeta` [c] are written also then.
   void (*group_norm_grad)(std::int64_t n, std::int64_t hw, std::int64_t c, std::int64_t groups, const T* x,
                           const T* gamma, const T* mean, const T* inv_std, const T* dy, T* dx, T* dgamma, T* dbeta);
 
@@ -301,8 +311,8 @@ struct Kernels {
   /// Gradient of `lrn`; `scratch` has 2 (c + size) elements.
   void (*lrn_grad)(const LrnShape&, const T* x, const T* dy, T* dx, T* scratch);
 
-  /// Max pooling. `index` receives the cell of each maximum in its window, row * kw + column; 255 for a window outside
-  /// the image. It may be null.
+  /// Max pooling. `index` receives the cell of each maximum in its window, row * kw + column. It may be null. A window
+  /// outside the image gives index 255 and minus infinity.
   ///
   /// The first maximum wins, and NaN wins over every number, as in PyTorch. kh * kw must be at most 255.
   void (*max_pool)(const PoolShape&, const T* x, T* y, std::uint8_t* index);
@@ -362,7 +372,7 @@ struct Kernels {
   /// Chain c starts at c, makes `rounds` iterations, and leaves its value in out[c]. One iteration counts as two
   /// operations per vector lane. Training steps do not call it.
   std::int64_t (*fma_chain)(std::int64_t rounds, T* out);
-  /// Measures read bandwidth: reads x `rounds` times and returns its sum in no fixed order.
+  /// Measures read bandwidth: reads x `rounds` times and returns the sum of all that it read, in no fixed order.
   T (*read_sum)(std::int64_t rounds, std::int64_t count, const T* x);
 
   /// Activation of an operator by name; null if there is none. Valid until the process ends, as all tables.

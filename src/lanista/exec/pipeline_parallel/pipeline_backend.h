@@ -12,8 +12,8 @@ class StageProcessPool;
 
 /// The options of a PipelineBackend.
 struct PipelineOptions {
-  /// Ranks of a program, from 1 to pipeline::kMaxDeviceClasses, this process included. 0: as many as this machine has
-  /// cores, if the simulated step is at least 1.2 times as fast.
+  /// Most ranks of a program, this process included, up to pipeline::kMaxDeviceClasses. 1: the inner backend alone. 0:
+  /// as many as this machine has cores, if the simulated step is at least 1.2 times as fast.
   std::int64_t ranks = 1;
   StageProcessPool* process_pool = nullptr;  ///< Processes for all ranks but rank 0; null: threads of this process.
   pipeline::Link link = {0, 0};              ///< Link from this process to each other rank; a speed of 0: unknown.
@@ -26,12 +26,13 @@ struct PipelineOptions {
 /// shards, or parts of a shard. So the bits, the name and the numeric class are those of the inner backend for any
 /// number of ranks.
 ///
-/// The inner backend alone compiles programs that cannot be cut: those that only predict, those with several threads
-/// for lanes, and those with batch norm, which needs statistics of the whole batch. Programs without
+/// The inner backend alone compiles programs that cannot be cut: those that only predict, those without parameters,
+/// those with several threads for lanes, and those with batch norm, which needs statistics of the whole batch. It also
+/// compiles all programs if `ranks` is 1, or if the planner finds one stage best. Programs without
 /// ProgramOptions::model, or with operators of the caller, use threads only.
 class PipelineBackend final : public program::Backend {
  public:
-  /// `inner` and what the options refer to must outlive it.
+  /// `inner` and what the options refer to must outlive it, and it must outlive its executables.
   PipelineBackend(const program::Backend& inner, const PipelineOptions& options) : inner_(inner), options_(options) {}
   /// A backend with `ranks` threads of this process, as PipelineOptions::ranks.
   PipelineBackend(const program::Backend& inner, std::int64_t ranks)
@@ -41,9 +42,9 @@ class PipelineBackend final : public program::Backend {
   std::string_view numeric_class() const override { return inner_.numeric_class(); }
   /// Compiles an executable in stages, or with the inner backend alone.
   ///
-  /// Errors: those of the inner backend; kInvalidArgument if max_batch does not divide into equal micro-batches, or if
-  /// both shards and accumulate exceed 1. The message of kResourceExhausted names the ranks that would suffice, if a
-  /// plan finds a number.
+  /// Errors: those of the inner backend and of the planner. For a program that can be cut, kInvalidArgument: max_batch
+  /// does not divide into equal micro-batches, or both shards and accumulate exceed 1. The message of
+  /// kResourceExhausted names the ranks that would suffice, if a plan finds a number.
   Result<std::unique_ptr<program::Executable>> compile(const autodiff::TrainingStep* train,
                                                        const autodiff::InferenceStep& infer,
                                                        const program::ProgramOptions& options) const override;

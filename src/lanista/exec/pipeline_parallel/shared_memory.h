@@ -10,8 +10,8 @@
 
 namespace lanista::runtime {
 
-/// Memory without a file name that several processes map. It exists as long as one of them has it. Its size is sealed,
-/// so no process can shrink it under another one. Move-only.
+/// Memory without a file name that several processes map, or that is private to this one. It exists as long as one of
+/// them has it. The size of shared memory is sealed, so no process can shrink it under another one. Move-only.
 class SharedMemory {
  public:
   SharedMemory() = default;
@@ -32,7 +32,8 @@ class SharedMemory {
   ~SharedMemory();
 
   std::byte* data() const { return data_; }  ///< First byte; null if there is no memory.
-  /// The path "/proc/PID/fd/NUMBER" by which other processes of this user map it, as long as this process lives.
+  /// The path "/proc/PID/fd/NUMBER" by which other processes of this user map it, as long as this object exists. Not
+  /// for memory of create_private(), which has no such path.
   std::string path() const;
 
  private:

@@ -45,7 +45,8 @@ class SharedStepMemory {
   /// Copies the inputs of `step` to memory `at`, and returns the same step with its tensors there. The returned numbers
   /// stay those of `step`, whatever another process writes there.
   StageStep<T> write(std::byte* at, const StageStep<T>& step) const;
-  /// Returns the step that another process wrote. The spans of its hyper-parameters are not valid; use lane_attrs().
+  /// Returns the step that another process wrote; its numbers, such as the batch size, are not checked. The spans of
+  /// its hyper-parameters are not valid; use lane_attrs().
   StageStep<T> read(std::byte* at) const;
   /// Returns the lane attributes of the step in memory `at`; empty if it has none.
   std::span<const double> lane_attrs(const std::byte* at) const;
@@ -63,7 +64,7 @@ class SharedStepMemory {
   /// Returns where these elements of the flat gradients, summed over micro-batches, are: bytes from the begin of the
   /// memory.
   ByteRange gradient(const Range& range) const;
-  /// Returns where a range of elements of the flat new buffer values is in the memory.
+  /// Returns where a range of elements of the flat new buffer values is: bytes from the begin of the memory.
   ByteRange renewed(const Range& range) const;
 
   /// Copies gradients and new buffer values from memory `at` to their destinations in `step`, the argument of write().

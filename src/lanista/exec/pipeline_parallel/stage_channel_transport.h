@@ -38,10 +38,12 @@ class StageChannelTransport final : public program::StageTransport {
   ~StageChannelTransport() override;
 
   void send(const program::StageSignal& signal) override;
-  /// Sends bytes to offset `at` of the memory of rank `rank`. Waits while more than kMaxUnsentBytes are unsent.
+  /// Sends bytes to offset `at` of the memory of rank `rank`. Waits while more than kMaxUnsentBytes are unsent. Bytes
+  /// for a failed channel are dropped.
   void write(std::uint32_t rank, std::int64_t at, std::span<const std::byte> bytes) override;
 
-  /// Stops sending and receiving, and returns the channels to the caller. Call it once.
+  /// Stops sending and receiving, and returns the channels to the caller. Afterwards fault() reports channel 0. A
+  /// second call does nothing.
   void end();
 
   /// A channel that is closed, silent or has broken the protocol.

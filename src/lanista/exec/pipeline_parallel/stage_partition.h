@@ -14,13 +14,16 @@
 // are parts of that graph. Values and gradients between stages are ordinary values of it.
 namespace lanista::program {
 
-/// Checks that the stages belong to the model of `train`, and that the ranks' lists of passes can run with their slots.
-/// Errors: kInvalidArgument, naming the wrong stage, node or pass and what is allowed.
+/// Checks that each operator of the model of `train` is in one stage, and that a stage waits for all stages that it
+/// reads. Also checks that the ranks' lists have every pass, in an order that each stage can run with its slots; not
+/// that ranks never wait for each other for ever (pipeline::prove). Errors: kInvalidArgument, naming the wrong stage,
+/// node or pass and what is allowed.
 Result<void> check(const Stages& stages, const autodiff::TrainingStep& train);
 
 /// The stage of each step node, and the values that cross stages, which lowering must not fuse.
 struct StagePartition {
-  /// Index of the stage of each step node that belongs to one; the loss belongs to the last stage.
+  /// Index of the stage of each computed step node. Nodes without a model node, such as the loss, belong to the stage
+  /// of the prediction.
   std::map<graph::NodeId, std::uint32_t> stage;
   std::set<graph::Port> edge_values;  ///< Values that another stage reads, which lowering must not fuse.
 };

@@ -34,7 +34,9 @@ struct StageHost {
 };
 /// The hosts on which a pool starts processes.
 struct StageHosts {
-  std::vector<StageHost> hosts;      ///< Hosts for ranks 1, 2, ... in turn, at least one.
+  /// Hosts for all ranks but rank 0, at least one. A process starts on the host with the fewest processes. A host on
+  /// which a process failed to start is not used for 10 minutes.
+  std::vector<StageHost> hosts;
   bool has_separate_memory = false;  ///< True: ranks there do not share memory with rank 0.
   double heartbeat_timeout_s = 30;   ///< Seconds that a rank with separate memory may be silent before it is lost.
 };
@@ -48,15 +50,16 @@ StageHosts remote_stage_hosts(const std::vector<engine::RemoteLauncher>& ranks);
 ///
 /// It has one group of processes for each pipeline step that runs at the same time. Groups start when they are first
 /// needed. Programs take turns with a group; a program is compiled again there after another one has used it. A lost
-/// process is replaced when a program next needs its rank. Thread-safe. Must outlive all that ranks() returned.
+/// process is replaced when a program next needs its rank. After 10 minutes of one step, a process counts as lost.
+/// Thread-safe. Must outlive all that ranks() returned. The destructor ends the processes.
 class StageProcessPool {
  public:
   /// `on_loss`, if set, is called once for each lost process, in the thread that finds the loss.
   explicit StageProcessPool(StageHosts hosts, std::function<void(const LostRank&)> on_loss = {});
   ~StageProcessPool();
 
-  /// Returns the ranks of one program except rank 0. The fields `number`, `rank`, `memory`, `bytes` and `digest` of
-  /// `task` are set later. No process starts before the first step.
+  /// Returns the ranks of one program except rank 0. The fields `build`, `number`, `rank`, `memory`, `bytes` and
+  /// `digest` of `task` are set later. No process starts before the first step.
   std::shared_ptr<program::RemoteRanks> ranks(StageTask task);
   /// True: ranks of this pool do not share memory with rank 0 (program::Stages::has_separate_memory).
   bool have_separate_memory() const { return hosts_.has_separate_memory; }

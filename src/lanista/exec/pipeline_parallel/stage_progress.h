@@ -50,7 +50,8 @@ class StageProgress {
   /// Bytes of the memory for `stages` stages.
   static std::int64_t bytes(std::size_t stages);
 
-  /// Sets all stages to no progress, for the next step. No rank may be running.
+  /// Sets all stages to no progress, for the next step, and removes a stop() and the counts of end_rank(). No rank may
+  /// be running.
   void reset();
   /// Waits until the step counter differs from `seen`, stores the counter in `seen`, and returns true. Returns false if
   /// `should_stop`, which is called regularly, returns true.

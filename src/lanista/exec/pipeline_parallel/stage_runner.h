@@ -41,15 +41,16 @@ class StageRunner {
     SectionInputs<T> section;                          ///< Inputs for the whole program, with the program's max_batch.
     std::int64_t input_stride = 0, target_stride = 0;  ///< Bytes of a sample's input and target in the batch.
   };
-  /// Plans memory and calls of all stages. Errors: kUnimplemented (a value without batch axis crosses stages),
-  /// kResourceExhausted (a rank needs more than Stages::rank_bytes).
+  /// Plans memory and calls of all stages. Errors: kUnimplemented (a value without batch axis crosses stages, or a
+  /// backward call reads a buffer), kResourceExhausted (a rank needs more than Stages::rank_bytes).
   static Result<std::unique_ptr<StageRunner>> plan(const Inputs& inputs);
 
   /// Bytes of slots and scratch memory of all stages. With processes: those of rank 0 and of the shared memory.
   std::int64_t bytes() const { return local_bytes_; }
   /// The memory that all ranks share or copy, and the routes between ranks with separate memory.
   const StageMemoryMap& map() const { return memory_map_; }
-  /// Allocates the memory and starts the threads. Throws std::bad_alloc, std::system_error.
+  /// Allocates the memory and, without remote ranks, starts the threads. Call it once, before sum_gradients(). Throws
+  /// std::bad_alloc, std::system_error.
   void start();
   /// Runs the passes of rank `rank` for another process's steps, in `memory` of map().bytes, until `should_stop`
   /// returns true. `should_stop` is called regularly while waiting. `transport` is null if the memory is shared.

@@ -34,7 +34,7 @@ struct StageBytes {
 };
 /// Encodes bytes, little-endian: u32 from, u32 to, u64 at, the bytes.
 std::string encode(const StageBytes& piece);
-/// Decodes the message of encode(). Errors: kDataLoss (too short, too long, or a negative offset).
+/// Decodes the message of encode(). Errors: kDataLoss (too short, too long, or an offset above 2^48).
 Result<StageBytes> decode_stage_bytes(std::string_view text);
 
 /// A signal and the rank that sends it.
@@ -43,9 +43,11 @@ struct SignalMessage {
   program::StageSignal signal;  ///< The signal.
   bool operator==(const SignalMessage&) const = default;
 };
-/// Encodes a signal, little-endian: u32 from, u8 kind, u8 is_forward, u16 zero, u32 stage, u32 pieces, the reason.
+/// Encodes a signal, little-endian: u32 from, u8 kind, u8 is_forward, u16 zero, u32 stage, u32 pieces, the reason (cut
+/// to 1024 bytes).
 std::string encode(const SignalMessage& message);
-/// Decodes the message of encode(). Errors: kDataLoss (too short, an unknown kind, or a wrong number).
+/// Decodes the message of encode(). Errors: kDataLoss (too short, too long, an unknown kind, or a wrong number). Rank,
+/// stage and pieces are not checked.
 Result<SignalMessage> decode_stage_signal(std::string_view text);
 
 }  // namespace lanista::runtime

@@ -39,7 +39,7 @@ struct PassTime {
 };
 
 /// An observer of the passes, for tests and traces. The threads that run the passes call it, several at once; its
-/// functions must not throw.
+/// functions must not throw. If the other ranks are processes, it observes rank 0 only.
 class StageObserver {
  public:
   virtual ~StageObserver() = default;

@@ -14,7 +14,7 @@ namespace lanista::program {
 ///
 /// After 2 whole steps it times 5 whole steps. It returns the one with the median duration, once. Every rank reads the
 /// monotonic clock of the machine, which threads and processes share, and writes its own row of the shared memory. Rank
-/// 0 reads the rows. A step that is not timed reads one flag. Allocates no memory during steps.
+/// 0 reads the rows. In a step that is not timed, a rank only reads one flag. Allocates no memory during steps.
 class StepTimer {
  public:
   StepTimer() = default;  ///< A timer for no ranks, which never has a result.
@@ -43,7 +43,7 @@ class StepTimer {
   // For rank 0:
 
   /// Called before the ranks begin a step. `is_whole`: the step has a batch of full size. Only whole steps are timed; a
-  /// step without end() does not count.
+  /// step without end() does not count among the 5.
   void begin(std::byte* at, bool is_whole);
   /// Called when all ranks have ended the step: rank 0 copies the times of a timed step.
   void end(const std::byte* at);

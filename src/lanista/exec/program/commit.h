@@ -32,7 +32,8 @@ template <class T>
 void commit(LaneState& state, const T* gradients, const T* new_buffers, const CommitSection<T>& section,
             const LaneHyper& hyper, const kernels::Kernels<T>& k);
 
-/// Copies the values that a step renews from `new_buffers` to the state's buffers, and changes nothing else.
+/// Copies the values that a step renews from `new_buffers` to the state's buffers, and changes nothing else. A state
+/// that shares its memory is copied first, which may throw std::bad_alloc.
 template <class T>
 void renew_buffers(LaneState& state, const T* new_buffers);
 

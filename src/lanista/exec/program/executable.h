@@ -28,12 +28,13 @@ struct ExecutableProperties {
   bool trains = true;                               ///< False: it only predicts.
   std::shared_ptr<const StateFormat> state_format;  ///< Format of all states; never null.
   std::vector<LaneAttr> lane_attrs;                 ///< Node attributes that LaneHyper::lane_attrs sets, in its order.
-  std::vector<PlanLine> plan;                       ///< One line a kernel call, in the order of execution.
+  std::vector<PlanLine> plan;                       ///< Program::plan: one line a kernel call, one for the commit.
   std::int64_t shards = 1;                          ///< Shards of a step's batch; 1 with stages.
-  std::int64_t shard_bytes = 0;                     ///< Program::shard_bytes.
+  std::int64_t shard_bytes = 0;                     ///< Bytes that a rank sends for one shard accumulator.
 };
 
-/// The destination of predictions in canonical order, float or double as the program's precision is.
+/// The destination of predictions in canonical order. Predictions are converted to float or double, whichever the
+/// caller gives; the program's precision may differ.
 using PredictionBuffer = std::variant<std::span<float>, std::span<double>>;
 
 /// Role of an executable: memory of the device, and values in program layout.

@@ -22,8 +22,8 @@ double squared_gradient_norm(const LaneState& state, const T* gradients, const L
 
 /// The index in StateLayout::slots of the second moment ("v"); -1 if the optimiser has none.
 std::int64_t second_moment_slot(const StateLayout& layout);
-/// The factor for sqrt(second moment) after `steps` steps: 1 / sqrt(1 - beta2^steps). It is 1 if that would divide by
-/// 0.
+/// The factor for sqrt(second moment) after `steps` steps: 1 / sqrt(1 - beta2^steps). It is 1 if beta2^steps is 1 or
+/// more.
 double moment_correction(double beta2, std::int64_t steps);
 
 }  // namespace lanista::program

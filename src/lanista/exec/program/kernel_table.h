@@ -194,7 +194,8 @@ std::vector<Fusion> fusions_of(const KernelTable<T>& table);
 template <class T>
 Layout required_layout(const KernelTable<T>& table, const KernelCall& call, std::size_t input);
 
-/// Adds the forward and backward kernels of the caller's operators to a table; shipped operators are left out.
+/// Adds the forward and backward kernels of the caller's operators to a table, under the names of their step operators
+/// ("name" and "name_grad"). Shipped operators are left out.
 template <class T>
 void add_opaque_kernels(const Operators& operators, KernelTable<T>& table);
 
@@ -203,7 +204,7 @@ void add_opaque_kernels(const Operators& operators, KernelTable<T>& table);
 /// Adds linear, convolution and matrix-product kernels (kernels_dense.cpp).
 template <class T>
 void add_dense_kernels(KernelTable<T>& table);
-/// Adds activations, softmax, arithmetic and dropout (kernels_elementwise.cpp).
+/// Adds activations, softmax, arithmetic, clip and dropout (kernels_elementwise.cpp).
 template <class T>
 void add_elementwise_kernels(KernelTable<T>& table);
 /// Adds batch, layer and group normalisation (kernels_norm.cpp).
@@ -215,7 +216,7 @@ void add_pool_kernels(KernelTable<T>& table);
 /// Adds flatten, reshape, transpose, concat, slice, pad, crop, mean and global average pooling (kernels_shape.cpp).
 template <class T>
 void add_shape_kernels(KernelTable<T>& table);
-/// Adds embeddings, causal masks and small parts of attention (kernels_sequence.cpp).
+/// Adds embeddings, causal masks, sums over the batch and scaling by a constant (kernels_sequence.cpp).
 template <class T>
 void add_sequence_kernels(KernelTable<T>& table);
 /// Adds channel gates, shuffles, local response normalisation and resizing (kernels_image.cpp).

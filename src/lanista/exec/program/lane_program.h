@@ -33,8 +33,8 @@ class LaneProgram final : public SingleObjectExecutable {
   static Result<std::unique_ptr<LaneProgram>> compile(kernels::Isa isa, const autodiff::TrainingStep* train,
                                                       const autodiff::InferenceStep& infer,
                                                       const ProgramOptions& options);
-  /// Compiles only the stages of such a program, for a process that serves a rank of another process's steps. Requires
-  /// options.stages. Errors: the same.
+  /// Compiles only the stages of a program, for a process that serves a rank of another process's steps. Null without
+  /// options.stages. Errors: kInvalidArgument, kResourceExhausted, kUnimplemented, as compile().
   static Result<std::unique_ptr<StageRunner<T>>> compile_stage_runner(kernels::Isa isa,
                                                                       const autodiff::TrainingStep& train,
                                                                       const autodiff::InferenceStep& infer,

@@ -43,7 +43,8 @@ class StateFormat {
 ///
 /// A move-only value that owns its memory. Programs with one StateFormat accept each other's states, so trials enter
 /// and leave lanes by moves. One thread at a time. An empty state converts to false; only moves and that conversion are
-/// allowed on it.
+/// allowed on it. Functions that overwrite a state first copy memory that a clone shares, which may throw
+/// std::bad_alloc; then nothing has changed.
 class LaneState {
  public:
   LaneState() = default;  ///< An empty state.
@@ -64,7 +65,7 @@ class LaneState {
   /// The format, valid as long as this state or another one of the format.
   const StateFormat& state_format() const { return *state_format_; }
 
-  /// Overwrites the state by that of `make` for another seed.
+  /// Overwrites the whole state by that of `make` for this seed, with step count 0.
   void initialise(std::uint64_t trial_seed);
   /// Returns a state of the same bits and seed. Both share memory until one is written, which copies it; the bytes of
   /// the clone are reserved in the budget at once. Errors: kResourceExhausted (budget).
@@ -72,16 +73,17 @@ class LaneState {
   /// Returns a clone for another trial: `trial_seed` replaces the seed, which decides the dropout masks. Errors:
   /// kResourceExhausted (budget).
   Result<LaneState> clone(std::uint64_t trial_seed) const;
-  /// Returns a copy of the state as tensors in logical (PyTorch) axis order, for one model, independent of program
-  /// layouts. First come parameters and buffers by name, then slots as "<name>/momentum", "<name>/m", "<name>/v". The
-  /// last are "step" and "seed" (i64 scalars).
+  /// Returns a copy of the state as tensors in logical (PyTorch) axis order and the program's element type, independent
+  /// of program layouts. First come parameters and buffers in the order of the layout's items. Then come the slots of
+  /// each parameter as "<name>/momentum", "<name>/m", "<name>/v". The last are "step" and "seed" (i64 scalars).
   std::vector<Tensor> extract() const;
   /// Replaces the whole state by tensors as `extract` returns them, in any order. Errors: kInvalidArgument, naming the
-  /// tensor that is missing, extra, listed twice, or of wrong shape, type or size; then the state is unchanged.
+  /// tensor that is missing, extra, listed twice, or of wrong shape, type or size, or a negative "step"; then the state
+  /// is unchanged.
   Result<void> insert(std::span<const Tensor> state);
   /// Replaces some parameters, buffers and slots, by their names in `extract`. Other tensors, the step count and the
-  /// seed stay. Errors: kInvalidArgument, naming the tensor that is unknown or has a wrong shape, type or size; then
-  /// the state is unchanged.
+  /// seed stay. Errors: kInvalidArgument, naming the tensor that is unknown ("step" and "seed" too), listed twice, or
+  /// of wrong shape, type or size; then the state is unchanged.
   Result<void> assign(std::span<const Tensor> tensors);
 
   /// Gives the state memory that no clone shares, by a copy if necessary. Call it before writing through the pointers

@@ -32,9 +32,9 @@ struct Fusion {
   std::string first = {}, second = {};  ///< Names of the two kernels that the fused kernel replaces.
   /// True: the fused call has the attributes and operator of `second`; false: those of `first`.
   bool takes_attrs_of_second = false;
-  /// Names of two more kernels, or empty. If both are set, `first_grad` may also read the value between the two calls,
-  /// at its input 0. Input 1 of `first_grad` must then come from output 1 of `second` by `second_grad`, and have no
-  /// other use. The call of `first_grad` is removed.
+  /// Names of two more kernels, or empty. If both are set, one call of `first_grad` may also read the value between the
+  /// two calls, at its input 0. Its input 1 must be the output of a `second_grad` call which reads output 1 of `second`
+  /// at its input 0, and must have no other use. Then the call of `first_grad` is removed.
   std::string first_grad = {}, second_grad = {};
 };
 
@@ -53,9 +53,9 @@ struct LoweredGraph {
   graph::Port source(graph::Port port) const;
 };
 
-/// Lowers the nodes of `order`, in that order, to kernel calls with the same bits. Sources and views
-/// (graph::OpDef::is_view) get no call. A pair of calls becomes one where a fusion exists. `keep` are values that later
-/// code reads, which no fusion removes.
+/// Lowers the nodes of `order`, in that order, to kernel calls with the same bits. Sources get no call. Views
+/// (graph::OpDef::is_view) get none if their input has the same bytes; a view that changes the layout has a call. A
+/// pair of calls becomes one where a fusion exists. `keep` are values that later code reads, which no fusion removes.
 LoweredGraph lower(const graph::Graph& graph, const graph::Types& types, const std::vector<graph::NodeId>& order,
                    const std::set<graph::Port>& keep, const LoweringRules& rules);
 

@@ -13,8 +13,9 @@ namespace lanista::program {
 /// ascending memory order. A copy follows if the remaining axes change their order. The gradient is the reverse chain.
 class MeanPlan {
  public:
-  /// `x` is the shape of the input, with a batch axis. `axes` are logical axes of it without the batch; negative ones
-  /// count from the end. `y` is the shape of the mean, in which reduced axes are missing or have size one.
+  /// `x` is the shape of the input, with the batch as axis 0. `axes` are indices of its logical axes, never the batch;
+  /// negative ones count from the end. `y` is the shape of the mean, in which reduced axes are missing or have size
+  /// one.
   MeanPlan(const graph::Shape& x, const std::vector<std::int64_t>& axes, const graph::Shape& y);
 
   /// Elements of the scratch memory that mean() and gradient() need for at most `max_batch` samples.
@@ -22,7 +23,7 @@ class MeanPlan {
 
   /// The means of the chain in order, for backends that run it themselves.
   const std::vector<AxisView>& stages() const { return stages_; }
-  /// The copy after the means, from the last mean to the mean `y`.
+  /// The copy after the means, from the last mean to the mean `y`; an identity if no axes change their order.
   const Reorder& final_reorder() const { return final_reorder_; }
   /// The copy before the reverse chain: the inverse of final_reorder().
   const Reorder& initial_reorder() const { return initial_reorder_; }

@@ -61,7 +61,7 @@ struct Metrics {
 };
 
 /// One calibration bin: the rows with the largest class probability in one of kCalibrationBins equal intervals
-/// of (0, 1].
+/// of (0, 1]. A row with an infinite largest logit is in the first bin, with the probability NaN.
 struct CalibrationBin {
   std::int64_t rows = 0, right = 0;  ///< Rows in the bin, and those of them with the right prediction.
   double probability = 0;            ///< Sum over the bin's rows of the largest probability.
@@ -79,7 +79,7 @@ struct ErrorColumn {
 struct MetricSums {
   double loss = 0;           ///< Sum over samples of the loss.
   std::vector<double> of;    ///< Sums over samples of Metrics::sums, in that order.
-  std::int64_t samples = 0;  ///< Samples added.
+  std::int64_t samples = 0;  ///< Samples added; if samples have a label at every position, their positions.
   std::int64_t num_nan = 0;  ///< Samples with a NaN in their prediction, which are in no confusion count and no bin.
   /// Classes: [label, predicted class], ties to the lower class. Labels: [label, truth, prediction].
   std::vector<std::int64_t> confusion;
@@ -128,8 +128,8 @@ class HostMetrics {
   /// Adds the requested metrics of a batch to `sums`. `labels` are read for class losses, `targets` for the others.
   void add(std::span<const double> predictions, std::span<const std::int32_t> labels, std::span<const float> targets,
            MetricSums& sums);
-  /// Returns the loss of each row, valid until the next call of a function of this object. Arguments are those of
-  /// add().
+  /// Returns the loss of each row, of standardised numbers if there is a scaling. It is valid until the next call of a
+  /// function of this object. `label_smoothing` is for class losses. Other arguments are those of add().
   std::span<const double> losses(std::span<const double> predictions, std::span<const std::int32_t> labels,
                                  std::span<const float> targets, double label_smoothing = 0);
 

@@ -25,14 +25,14 @@ std::string values_text(const std::vector<PlanValue>& values);
 struct PlanLine {
   std::string section;                     ///< "train", "commit" or "infer".
   std::optional<graph::NodeId> node;       ///< Node of the step graph; none for the commit.
-  std::string op;                          ///< The operator that the kernel serves.
+  std::string op;                          ///< The operator that the kernel serves; for the commit the optimiser.
   std::string kernel;                      ///< Name of the kernel; a fusion has its own.
   std::string family;                      ///< Level and element type of the kernel, e.g. "avx2 float32".
   std::string attrs;                       ///< E.g. "kernel=[3], out=16"; may be empty.
   std::vector<PlanValue> inputs, outputs;  ///< Values in order.
   std::int64_t batch = 0;                  ///< Samples of the call.
   double flops = 0;  ///< Multiplications and additions, a multiply-add as two; 0 for calls that mainly move data.
-  double bytes = 0;  ///< Bytes read and written, each value once.
+  double bytes = 0;  ///< Bytes read and written, each value once; what a commit updates counts twice.
 
   /// A key of all that decides the call's time on a machine: family, kernel, attributes and shapes. Lines with equal
   /// keys are the same work, also across programs.

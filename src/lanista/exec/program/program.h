@@ -48,7 +48,7 @@ struct ProgramOptions {
   const Operators* operators = nullptr;  ///< Caller's operators, read while compiling; null: the shipped ones.
   /// Result of autodiff::training_ops for these operators, to save the work; null: computed.
   const graph::OpTable* step_ops = nullptr;
-  /// Test hook before each commit of a lane; if it throws, the lane is unchanged.
+  /// Test hook before each commit of run() and train_step(), not of commit(). If it throws, the lane is unchanged.
   std::function<void(std::int64_t lane)> before_commit = {};
 };
 
@@ -84,7 +84,8 @@ class Program {
   /// The node attributes that LaneHyper::lane_attrs sets, in the order of its entries. An attribute that several calls
   /// read is listed once for each.
   const std::vector<LaneAttr>& lane_attrs() const;
-  /// Every call of a step, of its commit and of a prediction, in this order, one line a call.
+  /// Every call of a step, then the commit as one line, then every call of a prediction. A program that only predicts
+  /// has only the last.
   std::vector<PlanLine> plan() const;
 
   /// Reserves device memory for `lanes` attached states; numbers above lanes() count as lanes(). Backends that allocate
@@ -124,8 +125,8 @@ class Program {
   /// lanes are done. A lane that threw is unchanged.
   void train_step(std::span<const Batch> batches, std::span<const LaneHyper> hyper,
                   std::span<const std::uint8_t> active, std::span<double> loss);
-  /// Trains chunk.steps steps of every active lane; a lane that throws stops there, and its LaneResult has the
-  /// exception. `results` has one entry a lane; entries of masked lanes are unchanged.
+  /// Trains chunk.steps steps of every active lane, and returns when they are done. A lane that throws stops there, and
+  /// its LaneResult has the exception. `results` has one entry a lane; entries of masked lanes are unchanged.
   void run(const Chunk& chunk, std::span<LaneResult> results);
 
   /// Returns the measured begin and end of each pass of one step in stages (ProgramOptions::stages). There is a result
@@ -147,31 +148,36 @@ class Program {
                    LaneGradients& out, bool add = false);
   /// Updates the parameters and buffers of a lane by gradients of this program's format, and counts one step.
   void commit(std::int64_t lane, const LaneGradients& gradients, const LaneHyper& hyper);
-  /// Copies the buffers of `from` (running statistics of batch norm) into the lane, and changes nothing else.
+  /// Copies the buffers that a step renews (running statistics of batch norm) from `from` into the lane. Other buffers,
+  /// parameters, slots and the step count stay.
   void renew_buffers(std::int64_t lane, const LaneGradients& from);
   /// Returns the sum of squares of `gradients` (program::squared_gradient_norm) with the optimiser state of the lane,
   /// which is unchanged.
   double squared_gradient_norm(std::int64_t lane, const LaneGradients& gradients, const LaneHyper& hyper) const;
 
   /// Writes predictions (logits, or numbers as the model gives them) of a lane: [batch.size, …] in canonical order,
-  /// converted to float.
+  /// converted to float. `out` has batch.size * prediction_size() elements. Labels and targets of the batch are not
+  /// read.
   void predict(std::int64_t lane, const Batch& batch, std::span<float> out);
-  /// Writes predictions of a lane: [batch.size, …] in canonical order, converted to double.
+  /// Writes predictions of a lane: [batch.size, …] in canonical order, converted to double. `out` has
+  /// batch.size * prediction_size() elements.
   void predict(std::int64_t lane, const Batch& batch, std::span<double> out);
   /// Evaluates lanes on all batches of a source: adds the requested metrics of their predictions to their sums, in
-  /// double and in sample order. Allocates. If it throws, the sums hold some of the batches.
+  /// double and in sample order. Weights of samples are ignored. Labels and targets are not checked: labels must be
+  /// below the number of classes. Allocates. If it throws, the sums hold some of the batches.
   void evaluate(const BatchSource& batches, std::span<LaneMetrics> lanes);
   /// Writes the loss of each sample, [batch.size], in double; for samples with a label at every position, the mean over
   /// the positions.
   ///
   /// It is the step's loss with `label_smoothing`, from a forward pass in inference form: running statistics, no
-  /// dropout. For a model without batch norm and dropout, the mean over samples is the loss of train_step up to
-  /// rounding. With smoothing 0, the sum over samples is MetricSums::loss of evaluate. Not for programs that only
-  /// predict.
+  /// dropout, no weights. For a model without batch norm and dropout, the mean over unweighted samples is the loss of
+  /// train_step up to rounding. With smoothing 0, the sum over samples times the labels of a sample is MetricSums::loss
+  /// of evaluate. Not for programs that only predict.
   void losses(std::int64_t lane, const Batch& batch, double label_smoothing, std::span<double> out);
 
   /// Runs a step of lane 0 and then a prediction, with a call of `done` after every line of plan(), so that the caller
-  /// can measure times. Lane 0 changes as by train_step. If batches come in parts, it runs one part.
+  /// can measure times. Lane 0 changes as by train_step. If batches come in parts, it runs and commits only the first
+  /// part. Not for programs that only predict.
   void profile_step(const Batch& batch, const LaneHyper& hyper, const std::function<void()>& done);
 
   /// The number of elements of one sample's prediction.

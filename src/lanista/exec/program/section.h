@@ -19,14 +19,14 @@ struct BatchReductionCall {
   BatchReduction<T> batch_reduction;  ///< The two halves of the call.
 };
 
-/// The prepared calls of one phase (compute or prediction) in order, over one arena.
+/// The prepared calls of one phase (compute or prediction) in order, over one arena. The commit is a CommitSection.
 template <class T>
 struct Section {
   std::vector<Run<T>> calls;  ///< Prepared calls; an empty function where `batch_reductions` has the call.
   /// In ascending order of `call`; empty unless the batch comes in parts.
   std::vector<BatchReductionCall<T>> batch_reductions;
   std::vector<PlanLine> plan;                ///< One line a call, in the same order.
-  std::map<graph::Port, Address> addresses;  ///< Of all values that calls read or write.
+  std::map<graph::Port, Address> addresses;  ///< Addresses of all values that calls read or write.
   std::int64_t arena_bytes = 0;              ///< Bytes of the arena for max_batch samples.
   std::int64_t scratch = 0;                  ///< Elements of scratch memory that all calls share.
   bool has_random_masks = false;             ///< True: calls read Batch::sample_index.

@@ -13,12 +13,13 @@ namespace lanista::program {
 /// into them.
 std::set<graph::Port> outputs_read_after(const autodiff::TrainingStep& train);
 
-/// Sets addresses and layouts of the parameters and buffers of a step in `inputs`.
+/// Sets addresses and layouts of the parameters and buffers of a step in `inputs`. `state` has the order of
+/// layout.items.
 template <class T>
 void assign_state_addresses(SectionInputs<T>& inputs, const StateLayout& layout,
                             const std::vector<autodiff::StateTensor>& state);
 
-/// A gradient or new buffer value that the commit section reads from the lane's own memory.
+/// A gradient or new buffer value that the commit reads from the flat gradients or new buffers.
 struct CommitInput {
   graph::Port value;  ///< Value of the step graph.
   Address address;    ///< Address at which the commit reads it.

@@ -44,7 +44,7 @@ using RequiredLayout = std::function<Layout(const KernelCall&, std::size_t input
 /// Plans the layout of the state of a step: the kernels that read a parameter decide its layout, kPlain if none does.
 ///
 /// `train_calls` and `infer_calls` are the lowered sections. `train` is null for a program that only predicts. Errors:
-/// kUnimplemented if two readers of a parameter require different layouts.
+/// kUnimplemented if two readers of a parameter or buffer require different layouts.
 Result<StateLayout> plan_state_layout(const autodiff::TrainingStep* train, const LoweredGraph& train_calls,
                                       const autodiff::InferenceStep& infer, const LoweredGraph& infer_calls,
                                       const RequiredLayout& wanted);

@@ -17,7 +17,8 @@ struct Arrays {
 };
 
 /// Rows with features, and with classes or numbers as targets, from arrays. With `task` "auto" one integer for each row
-/// is a class; other targets are numbers. "classes", "numbers" and "multilabel" (numbers 0 or 1) force one kind.
+/// is a class; other targets are numbers. "classes", "numbers" and "multilabel" (check_numbers() later requires 0 and
+/// 1) force one kind. The spec of the rows has shape, classes and targets, but no name.
 ///
 /// With `expected_spec` (null: none) samples must have its shape and its kind of targets. Dimensions of 1 and flat rows
 /// are accepted, and a single sample is one row. Errors: kDataLoss (shapes do not fit, no rows, a label out of range

@@ -54,14 +54,15 @@ class Augmenter {
  public:
   /// Makes the augmentations that `augment`, the setting data.augment, lists. If `data` is streamed (DataSpec::stream),
   /// they change samples of the base data set before the transform. Errors: kInvalidArgument (an unknown name, with the
-  /// nearest; invalid options; tokens or a shape that does not fit). `where` is the setting: "data.augment[1]".
+  /// nearest; invalid options; tokens or a shape that does not fit). `where` is the setting: "data.augment[1]" or, for
+  /// an option, "data.augment[1].pad".
   static Result<Augmenter> make(std::span<const study::PluginConfig> augment, const DataSpec& data);
 
   /// True means that training samples are used as the data set stores them: no augmentation, and data not streamed.
   bool empty() const { return augmentations_.empty() && !stream_; }
   /// Augments the normalised features of row `sample` of the data set in place; `epoch` is the epoch of the trial, from
-  /// 0. If data are streamed, the old content of `features` is ignored: the sample is computed from its base sample.
-  /// gather() does that for many samples at once.
+  /// 0. If data are streamed, the old content of `features` is ignored: the augmented sample is computed from its base
+  /// sample. Without augmentations it does nothing, also for streamed data. gather() handles many samples at once.
   void apply(std::uint64_t data_seed, std::int64_t epoch, std::int64_t sample, std::span<float> features) const;
   /// Writes the samples `rows` of `data`, augmented for this epoch, to `out`: [rows.size(), features…].
   void gather(const Dataset& data, std::uint64_t data_seed, std::int64_t epoch, std::span<const std::int64_t> rows,

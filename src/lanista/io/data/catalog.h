@@ -23,14 +23,16 @@ struct CatalogEntry {
   std::string notation;         ///< how a user writes the source: "csv:FILE"
   std::string help;             ///< one sentence for the user
   std::vector<Option> options;  ///< its options; a user writes "?name=value&name=value"
-  std::string licence, hash;    ///< of built-in data: licence, and DataSpec::hash in hexadecimal; else empty
-  std::int64_t rows = 0;        ///< number of rows of built-in data; else 0
+  /// of built-in data: licence, and DataSpec::hash with the default data settings in hexadecimal; else empty
+  std::string licence, hash;
+  std::int64_t rows = 0;  ///< number of rows of built-in data; else 0
 };
 
 /// Every source that open() reads, built-in data first.
 std::vector<CatalogEntry> catalog();
 std::string catalog_text(const std::vector<CatalogEntry>& entries);  ///< the entries as lines of text for users
-/// The entries as a JSON list of objects, without absent fields.
+/// The entries as a JSON list of objects with "notation", "help" and "options" (a list of objects with "name",
+/// "values", "help"). Built-in data also have "rows", "licence" and "hash".
 nlohmann::json catalog_json(const std::vector<CatalogEntry>& entries);
 
 /// The text of a source in which each path of its argument and options is replaced by the result of `map` for it. A
@@ -40,17 +42,20 @@ std::string map_paths(const std::string& source, const std::function<std::string
 /// The findings of a check of a data set, and its description.
 struct DataReport {
   DataSpec spec;  ///< The description of the data set, as of open() without folds.
-  /// For each class or label: the numbers of rows in train, validation and test part.
+  /// For each class or label: the numbers of rows in train, validation and test part; with a label at every position,
+  /// the numbers of labels. Empty for targets that are numbers.
   std::vector<std::array<std::int64_t, 3>> class_rows;
   double min = 0, max = 0;                ///< Range of all features before normalisation; of a table after encoding.
-  double target_min = 0, target_max = 0;  ///< Range of targets that are numbers; else 0.
-  std::int64_t missing = 0;               ///< Number of cells of a table without a value.
+  double target_min = 0, target_max = 0;  ///< Range of targets that are numbers or labels, as read; 0 for classes.
+  std::int64_t missing = 0;               ///< Number of cells in feature columns of a table without a value.
   std::int64_t constant_features = 0;     ///< Number of features with one value in all training rows.
   std::int64_t seen_test_rows = 0;        ///< Number of test rows that equal a training row in all features.
   std::vector<std::string> warnings;      ///< Texts for the user, one line each.
 
-  std::string text() const;     ///< the report as lines for users, which end with newlines
-  nlohmann::json json() const;  ///< the report as one JSON object
+  std::string text() const;  ///< the report as lines for users, which end with newlines
+  /// The report as one JSON object: "data" (spec_json()) and the other fields by name; "target_min" and "target_max"
+  /// only without classes.
+  nlohmann::json json() const;
 };
 
 /// Opens `config.source` and checks it, relative paths below `folder`. It warns of rare or absent classes, constant

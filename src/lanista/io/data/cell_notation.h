@@ -41,7 +41,7 @@ double seconds_of(const Date& date);
 struct DatePart {
   const char* name;  ///< Its name in the features: "weekday".
   int Date::*value;  ///< The member of Date that is its value.
-  bool needs_time;   ///< True: it is a feature only of columns in which a cell has a time.
+  bool needs_time;   ///< True: it is a feature only of columns in which a training row has a time.
 };
 /// The features of a date, in the order of the features of a column.
 inline constexpr std::array<DatePart, 6> kDateParts{{{"year", &Date::year, false},

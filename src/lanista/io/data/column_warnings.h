@@ -11,8 +11,8 @@ namespace lanista::data {
 /// an index from 0. Precondition: a cell of the column is neither missing nor a number.
 std::string text_column_warning(const Table& table, std::size_t column);
 
-/// A warning for the user if the numbers of a column look like codes, such as postcodes, with the option of the source
-/// that declares it as categorical. Empty: no warning. `column` is an index from 0.
+/// A warning for the user if a number of a column looks like a code, such as a postcode: several digits, the first 0.
+/// It names the option of the source that declares it as categorical. Empty: no warning. `column` is an index from 0.
 std::string code_column_warning(const Table& table, std::size_t column);
 
 }  // namespace lanista::data

@@ -32,14 +32,16 @@ struct Column {
   std::vector<NumberStats> parts;  ///< For kDate: statistics of the first entries of kDateParts, one feature each.
   /// True: a missing number or date is encoded as NaN, which a later step replaces. False: as the mean.
   bool keeps_missing = false;
-  std::int64_t missing = 0;  ///< Number of cells without a value.
-  std::int64_t unique = 0;   ///< Number of different values.
+  std::int64_t missing = 0;  ///< Number of cells without a value, in all rows of the data set.
+  std::int64_t unique = 0;   ///< Number of different texts with a value, in all rows of the data set.
 
   /// Number of features that the column gives: 1, its categories, or its parts of a date.
   std::int64_t width() const;
 };
 
-/// The columns as a JSON list, the entry "columns" of DataSpec::schema.
+/// The columns as a JSON list of objects, the entry "columns" of DataSpec::schema. All have "name", "kind", "missing",
+/// "unique" and "missing_becomes" ("mean", "nan" or "zeros"). A number has "mean", "scale", "min" and "max"; a date has
+/// "parts", each with these and "part"; a category has "categories" and, if there are any, "unseen".
 nlohmann::json columns_json(const std::vector<Column>& columns);
 /// Reads what columns_json() wrote. Errors: kDataLoss (no list, or a missing or invalid entry, with the index of its
 /// column).

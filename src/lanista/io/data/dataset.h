@@ -27,10 +27,10 @@ enum class Part { kTrain, kValidation, kTest };
 /// A normalised and split data set in memory. It is immutable, many threads may read it, and copies share the numbers.
 ///
 /// With data.folds there is one data set for each fold (training()). They share raw features, targets and labels. Each
-/// has its own parts, normalisation and hash, fitted on its own training rows. Features are normalised when they are
-/// gathered, so that a fold needs 8 bytes for each row. Spec and parts of the data set itself are those of the first
-/// fold. The test part is the same for all. Row numbers are indices from 0 into all rows; every gather function aborts
-/// on a row that does not exist or an output of the wrong size.
+/// has its own parts, normalisation, weights and hash, fitted on its own training rows. Features are normalised when
+/// they are gathered, so that a fold does not store them. Spec and parts of the data set itself are those of the first
+/// fold, with another hash. The test part is the same for all. Row numbers are indices from 0 into all rows; every
+/// gather function throws InternalError on a row that does not exist or an output of the wrong size.
 class Dataset {
  public:
   const DataSpec& spec() const { return spec_; }  ///< description: shape, classes, numbers of rows
@@ -43,14 +43,14 @@ class Dataset {
   /// `count` is 0 to all training rows. O(n log n) in the training rows.
   std::vector<std::int64_t> training_subset(std::int64_t count, std::uint64_t data_seed) const;
   /// The data set that validates on `fold` and trains on the other folds; without a fold this data set. `fold` is an
-  /// index from 0 into spec().folds, as study::Proposal::fold; another one aborts. The reference is valid as long as
-  /// this object or, with a fold, a copy of it.
+  /// index from 0 into spec().folds, as study::Proposal::fold; another one throws InternalError. The reference is valid
+  /// as long as this object or, with a fold, a copy of it.
   const Dataset& training(const std::optional<std::int64_t>& fold) const;
   /// With folds: a data set with raw features. Its training part has every row that is a training row of some fold; its
   /// other parts are empty. Null without folds. The pointer is valid as long as this object or a copy of it.
   const Dataset* fold_union() const { return fold_union_.get(); }
-  /// Converts raw features [n, features…] of fold_union() to those of this fold, in place: fills missing numbers and
-  /// normalises. Without folds it does nothing.
+  /// Converts raw features [n, features…] of fold_union() to those of this fold, in place: fills missing numbers, sets
+  /// unseen categories to 0 and normalises. Without folds it does nothing.
   void post_process(std::span<float> features) const;
   /// Writes the normalised features of `rows` to `out`: [rows.size(), features…]. Streamed ones are computed here.
   void gather_features(std::span<const std::int64_t> rows, std::span<float> out) const;
@@ -76,18 +76,20 @@ class Dataset {
 
   /// Makes a data set without folds from raw rows and their split. Precondition: `raw` passed check_numbers().
   ///
-  /// It uses these fields of raw.spec: name, source, licence, features, classes, target_size, multilabel, labels,
-  /// schema, and the normalisation if there is a schema. It computes the others. `normalize` is auto or none, `targets`
-  /// is auto, standardize or raw, as in study::DataConfig. Class labels are never normalised. Errors: kInvalidArgument
-  /// (another word for one of them), those of row_weights().
+  /// It keeps these fields of raw.spec: name, source, licence, features, vocab, classes, positions, target_size,
+  /// multilabel, labels, schema, and with a schema the normalisation. It computes rows, split_rows, hash and the other
+  /// normalisations. `normalize` is auto or none (features stay raw), `targets` is auto, standardize or raw. Only
+  /// targets that are numbers are normalised, by auto too. Errors: kInvalidArgument (an unknown `normalize` or
+  /// `targets`), those of row_weights().
   static Result<Dataset> make(RawData raw, Split split, const std::string& normalize, const std::string& targets,
                               const study::ClassWeights& class_weights = {});
   /// Sets rows, split_rows, normalisations and hash of raw.spec as make() does, and leaves features and targets
   /// unchanged. Errors: kInvalidArgument (an unknown `normalize` or `targets`).
   static Result<void> fit_statistics(RawData& raw, const Split& split, const std::string& normalize,
                                      const std::string& targets);
-  /// Makes a data set with the rows, targets and split of `base`, in which `transform` computes the features. Samples
-  /// that `keep` selects are computed here, and their bytes are charged to `budget` (null: no limit). Unless all are
+  /// Makes a data set with the rows, targets, weights and split of `base`, in which `transform` computes the features.
+  /// Its spec has another shape and hash, and no vocabulary, schema, folds or normalisation of features. Samples that
+  /// `keep` selects are computed here, and their bytes are charged to `budget` (null: no limit). Unless all are
   /// kept, `base` must outlive the data set and its copies. Errors: kResourceExhausted (kept samples exceed the budget,
   /// the memory, or kMaxFeatures numbers).
   static Result<Dataset> transformed(const Dataset& base, Transform transform, StoredSamples keep,
@@ -121,8 +123,9 @@ class Dataset {
 /// Opens `config.source`, "kind:argument?option=value" (see catalog.h), as a normalised and split data set. Relative
 /// paths are relative to `folder`.
 ///
-/// The split is a stratified shuffle with a seed from the data, not from the study. Exceptions are sources with an
-/// official test part and texts. With `config.folds` the training and validation rows are assigned to folds,
+/// The split is a stratified shuffle with a fixed seed, which no study changes. An official test part stays whole.
+/// Texts are split into blocks, and tables by the column of group= or order=, if there is one. With `config.folds` the
+/// training and validation rows are assigned to folds,
 /// `repetitions` times in different ways: DataSpec::folds has folds times repetitions entries. Errors: kNotFound,
 /// kInvalidArgument (source notation, split; where = "data.folds" for impossible folds), kDataLoss (a file that breaks
 /// a rule, with the rule), kResourceExhausted (files or features too large, files.h), kUnimplemented (formats that are
@@ -130,9 +133,9 @@ class Dataset {
 Result<Dataset> open(const study::DataConfig& config, const std::string& folder, FileSystem& fs,
                      std::int64_t repetitions = 1);
 
-/// Reads a source as open() does and returns its rows before normalisation, and their split. With config.folds the
-/// split is one with a validation part, and no folds are made. Errors: those of open() (kNotFound, kInvalidArgument,
-/// kDataLoss, kResourceExhausted, kUnimplemented).
+/// Reads a source as open() does and returns its rows before normalisation, and their split. Tables are encoded; the
+/// training mean replaces missing numbers. With config.folds the split is one with a validation part, and no folds are
+/// made. Errors: those of open() (kNotFound, kInvalidArgument, kDataLoss, kResourceExhausted, kUnimplemented).
 Result<std::pair<RawData, Split>> open_raw(const study::DataConfig& config, const std::string& folder, FileSystem& fs);
 
 /// `rows` in the random order in which epoch number `epoch` (from 0) trains on them: a function of the arguments alone.

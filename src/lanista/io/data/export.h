@@ -12,10 +12,15 @@ namespace lanista::data {
 
 /// A file format for exported rows of a data set.
 enum class ExportFormat {
-  kCsv,     ///< one table data.csv: f0, f1, …, target
-  kNpy,     ///< x.npy, y.npy
-  kIdx,     ///< train-images-idx3-ubyte, train-labels-idx1-ubyte; only for whole numbers 0..255
-  kFolder,  ///< <class>/<row>.png; the largest feature of the rows becomes white
+  /// One table data.csv: f0, f1, …, then target with class names, or target, target1, … with numbers.
+  kCsv,
+  /// x.npy with float32 features, y.npy with class numbers (int32) or targets (float32).
+  kNpy,
+  /// train-images-idx3-ubyte, train-labels-idx1-ubyte. Only for classes, and features that are whole numbers 0..255.
+  kIdx,
+  /// <class>/<index>.png with the index in `rows`, in six digits. The largest feature of all rows becomes white. Only
+  /// for classes, and samples [1, H, W] or [3, H, W] without negative features.
+  kFolder,
 };
 
 /// Converts `rows` of `data` to files and returns their bytes by relative path; nothing is written to disk. Features

@@ -16,8 +16,8 @@ inline constexpr std::int64_t kMaxFeatures = std::int64_t{1} << 30;
 /// The path that `path` means: an absolute path unchanged, any other path below `folder`.
 std::string resolve_path(const std::string& path, const std::string& folder);
 /// Returns the bytes of a whole file; a gzip file is unpacked. Errors: kNotFound, kIo, kResourceExhausted (larger than
-/// `max_bytes`, packed or unpacked), kDataLoss (a damaged gzip file), kUnimplemented (a format that is refused:
-/// formats/signature.h); `where` is the file.
+/// `max_bytes`, packed or unpacked, or packed beyond unpack_limit()), kDataLoss (a damaged gzip file), kUnimplemented
+/// (a format that is refused: formats/signature.h); `where` is the file.
 Result<std::string> load_file(FileSystem& fs, const std::string& path, std::uint64_t max_bytes = kMaxFileBytes);
 /// The last component of a path without its extension and without ".gz" after it: "b" for "a/b.csv.gz".
 std::string stem_of(const std::string& path);
@@ -25,7 +25,7 @@ std::string stem_of(const std::string& path);
 std::string extension_of(const std::string& path);
 /// True means that `path` exists and is a folder.
 bool is_folder(FileSystem& fs, const std::string& path);
-/// Returns `error` with `path` as its `where`.
+/// Returns `error` with `path` as its `where`, if that is empty; else unchanged.
 Error with_file(Error error, const std::string& path);
 
 }  // namespace lanista::data

@@ -17,7 +17,8 @@ namespace lanista::data {
 struct Normalization {
   std::vector<double> mean{0}, scale{1};  ///< one number for each entry; equally long, not empty
 
-  /// Normalises whole rows of `width` features in place, in double arithmetic. Aborts unless entries divide `width`.
+  /// Normalises whole rows of `width` features in place, in double arithmetic. Throws InternalError unless the number
+  /// of entries divides `width`.
   void apply(std::span<float> rows, std::int64_t width) const;
   /// Computes x * scale + mean in place, which reverses apply() up to rounding.
   void undo(std::span<float> rows, std::int64_t width) const;

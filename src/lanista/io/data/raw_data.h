@@ -8,17 +8,20 @@
 
 namespace lanista::data {
 
-/// The rows of a source as numbers, without a split and not normalised. Vectors are row-major.
+/// The rows of a source as numbers, without a split. Features are not normalised, except in results of read_raw().
+/// Vectors are row-major.
 struct RawData {
-  DataSpec spec;                           ///< Description; which fields are set depends on the producer.
-  std::vector<float> features;             ///< Features [rows, features…].
-  std::vector<std::int32_t> labels;        ///< Class numbers from 0 [rows, labels_per_sample], or empty.
-  std::vector<float> targets;              ///< Numbers [rows, target_size] in the unit of the source, or empty.
+  DataSpec spec;                ///< Description; which fields are set depends on the producer.
+  std::vector<float> features;  ///< Features [rows, features…].
+  /// Class numbers from 0 [rows, labels_per_sample], or empty. From read_raw() also kNoLabel.
+  std::vector<std::int32_t> labels;
+  /// Numbers or labels [rows, target_size] in the unit of the source, or empty. From read_raw() also kNoTarget.
+  std::vector<float> targets;
   std::vector<float> weights;              ///< Weights in the training loss [rows], or empty.
   std::vector<float> holdout_loss;         ///< Losses under a model that has not trained on the row [rows], or empty.
   std::vector<std::string> names;          ///< Names such as file names [rows], or empty.
   std::int64_t missing = 0;                ///< Number of cells of a table without a value.
-  std::int64_t unknown = 0;                ///< Number of cells with a category that training rows lack.
+  std::int64_t unknown = 0;                ///< Number of cells with a category that the columns do not know.
   std::vector<std::string> data_warnings;  ///< Texts for the user, one line each.
 
   /// Number of rows.
@@ -26,8 +29,8 @@ struct RawData {
 };
 
 /// Checks the numbers of `raw` against raw.spec. NaN is allowed in features if a column keeps missing values. Errors:
-/// kDataLoss with the row: a label outside the classes, a weight below 0, no token number, or another number that is
-/// not finite.
+/// kDataLoss with the row, from 0: a class outside the classes, a label other than 0 and 1, a weight below 0, no token
+/// number, or another number that is not finite.
 Result<void> check_numbers(const RawData& raw);
 
 }  // namespace lanista::data

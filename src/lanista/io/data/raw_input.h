@@ -24,9 +24,9 @@ inline constexpr float kNoTarget = std::numeric_limits<float>::quiet_NaN();
 ///
 /// Labels or targets are read if the file has them: a table with the target column, X.npy,Y.npy, or images in folders
 /// of known classes. A table row without one has kNoLabel, or kNoTarget in all targets. A table needs all feature
-/// columns, by name. More columns are ignored. Missing values and unknown categories follow the rules of `spec.schema`
-/// and are counted in the result. A single sample is one row. Rows have the order of the files, an official test part
-/// last.
+/// columns, by name; more columns are ignored. A file without a header has exactly the feature columns, in their order.
+/// Missing values and unknown categories follow the rules of `spec.schema` and are counted in the result. A single
+/// sample is one row. Rows have the order of the files, an official test part last.
 ///
 /// The result's specification is `spec`. Errors: those of open() (kNotFound, kInvalidArgument, kDataLoss,
 /// kResourceExhausted, kUnimplemented); kDataLoss (shapes, columns or classes that do not fit), kInvalidArgument (a

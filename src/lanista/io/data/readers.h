@@ -27,8 +27,8 @@ struct ReadRequest {
 
 /// The rows that a reader returns, before the split.
 struct LoadedRows {
-  /// The rows as numbers. The reader sets these fields of raw.spec: name, features, classes, target_size, labels,
-  /// licence. With `columns` there are no features yet.
+  /// The rows as numbers. The reader sets these fields of raw.spec: name, features, vocab, classes, positions,
+  /// target_size, multilabel, labels, licence. With `columns` there are no features yet.
   RawData raw;
   /// A table of which the feature columns are fitted to the training rows and encoded later.
   struct Columns {
@@ -67,11 +67,12 @@ const std::vector<SourceKind>& source_kinds();
 /// name; an option that the kind does not have).
 Result<const SourceKind*> source_kind_of(const Source& source);
 
-/// Reads the rows of data that are built into the program. Errors: those of open().
+/// Reads the rows of data that are built into the program: 1797 images of digits. Errors: those of open().
 Result<LoadedRows> read_builtin(const ReadRequest& request);
 /// Reads the rows of generated data. Errors: those of open().
 Result<LoadedRows> read_synthetic(const ReadRequest& request);
-/// Reads the rows of tables as CSV files. Errors: those of open().
+/// Reads the rows of tables as CSV files. Without expected_spec it sets `columns`, and features are encoded later; with
+/// one it encodes them. Errors: those of open().
 Result<LoadedRows> read_csv(const ReadRequest& request);
 /// Reads the rows of NumPy arrays (.npy). Errors: those of open().
 Result<LoadedRows> read_npy(const ReadRequest& request);
@@ -79,11 +80,13 @@ Result<LoadedRows> read_npy(const ReadRequest& request);
 Result<LoadedRows> read_npz(const ReadRequest& request);
 /// Reads the rows of IDX files, as MNIST has. Errors: those of open().
 Result<LoadedRows> read_idx(const ReadRequest& request);
-/// Reads the rows of CIFAR batches. Errors: those of open().
+/// Reads the rows of CIFAR batches, the fine classes of CIFAR-100. Errors: those of open().
 Result<LoadedRows> read_cifar(const ReadRequest& request);
-/// Reads the rows of folders of images. Errors: those of open().
+/// Reads the rows of images, one folder for each class. With expected_spec also a single file, or images without
+/// classes. Errors: those of open().
 Result<LoadedRows> read_images(const ReadRequest& request);
-/// Reads the rows of texts. Errors: those of open().
+/// Reads the rows of a text: windows of tokens, with the token after each window, or after each token, as label. With
+/// expected_spec, a text of exactly one window is a row without labels. Errors: those of open().
 Result<LoadedRows> read_tokens(const ReadRequest& request);
 
 }  // namespace lanista::data

@@ -12,7 +12,7 @@ namespace lanista::data {
 formats::Image resize(const formats::Image& image, std::int64_t height, std::int64_t width);
 
 /// The image with 1 or 3 `channels`. Three become one by 0.299 R + 0.587 G + 0.114 B in 8-bit fixed point; one becomes
-/// three equal ones. Other numbers of channels abort.
+/// three equal ones. Other numbers of channels throw InternalError.
 formats::Image with_channels(const formats::Image& image, std::int64_t channels);
 
 }  // namespace lanista::data

@@ -57,11 +57,13 @@ struct SelectorPlugin {
 
 /// The built-in selectors. The options of each are selection_options() and its own.
 ///
-/// - selective: Jiang et al., "Accelerating Deep Learning by Focusing on the Biggest Losers", 2019, with stale losses.
-/// - batch: the rule of MosaicML's Composer.
-/// - reducible: RHO-LOSS, Mindermann et al., 2022.
-/// - random: the control that a selector must beat.
-/// - auto: selective, where it has won a comparison (selection_comparison.h).
+/// - selective: each example with probability rank^beta, by the rank of its loss among the last ones; a loss may be
+///   reused for some passes (Jiang et al., "Accelerating Deep Learning by Focusing on the Biggest Losers", 2019).
+/// - batch: a share of each batch, at random with weights by the rank of the loss in it (MosaicML's Composer).
+/// - reducible: the share of each batch with the loss furthest above the hold-out loss (RHO-LOSS, Mindermann et al.,
+///   2022).
+/// - random: each example with the same probability, the control that a selector must beat.
+/// - auto: the object is as for selective. The trainer uses it where it has won a comparison (selection_comparison.h).
 std::vector<SelectorPlugin> builtin_selectors();
 
 /// The options that every selector has: warmup_epochs, from, until, interrupt, max_wait, recalibrate, clock.
@@ -75,7 +77,8 @@ Result<void> check_holdout(const study::PluginConfig& select, bool has_holdout);
 /// All options of the selector `select`, with defaults for those that the study omits. Errors: kInvalidArgument (an
 /// unknown name, with the nearest; invalid options); `where` is the key below train.select.
 Result<Options> resolve_selection_options(const study::PluginConfig& select);
-/// Makes the selector of the setting train.select. Errors: kInvalidArgument, as of resolve_selection_options().
+/// Makes the selector of the setting train.select. Errors: kInvalidArgument (an unknown name, invalid options, or
+/// reducible without context.holdout_loss).
 Result<std::unique_ptr<Selector>> make_selector(const study::PluginConfig& select, const SelectorContext& context);
 
 }  // namespace lanista::data

@@ -41,7 +41,10 @@ struct DataSpec {
   /// For targets that are numbers: training uses (target - mean) / scale. It has one entry for each target, fitted on
   /// the training part. None: training uses targets unchanged.
   std::optional<Normalization> target_normalization;
-  nlohmann::json schema;  ///< For tables: how raw rows become features ("columns", "target"); otherwise null.
+  /// For tables: how raw rows become features: "columns" (columns_json()), "target" ("kind", and "name" or "names").
+  /// The names of columns of row weights and hold-out losses, if there are any, are "weight" and "holdout". Otherwise
+  /// null.
+  nlohmann::json schema;
   std::shared_ptr<const SampleStream> stream;  ///< Source of features that are not in memory; null: all are in memory.
   /// With data.folds: the specification of each fold, in order; else empty. They differ in what depends on training
   /// rows: split_rows, hash, normalisations, and statistics and unseen categories of the schema. The specification that
@@ -63,7 +66,10 @@ struct DataSpec {
 /// A copy of spec.folds[fold], or of `spec` if `fold` is none. Errors: kDataLoss (no such fold).
 Result<DataSpec> training_spec(const DataSpec& spec, const std::optional<std::int64_t>& fold);
 
-/// The specification as a JSON object for the log and the model package, without `stream`.
+/// The specification as a JSON object for the log and the model package. Each field of DataSpec but `stream` is an
+/// entry of its name: "features" is the list of sizes, "hash" is hexadecimal. These are absent if they are unset:
+/// "vocab", "positions", "multilabel", "target_normalization", "schema", "folds". A fold has "split_rows", "hash" and
+/// normalisations; for tables, where they differ, also "columns" (means and scales) and "unseen" (feature indices).
 nlohmann::json spec_json(const DataSpec& spec);
 
 /// Reads what spec_json() wrote. Errors: kDataLoss (a missing or invalid entry, with its name).
@@ -73,7 +79,7 @@ Result<DataSpec> parse_spec(const nlohmann::json& json);
 std::vector<std::string> target_names(const DataSpec& spec);
 
 /// The number that replaces a missing one (NaN), one for each feature before normalisation. For a table these are the
-/// means of the training rows; empty for anything but a table.
+/// means of the training rows, and 0 for features of categories; empty for anything but a table.
 std::vector<double> missing_numbers(const DataSpec& spec);
 
 /// Names of a table's features, in order: "area", for each category "quarter=north", for a date "built.year" and so on.
@@ -88,8 +94,8 @@ std::vector<std::pair<std::int64_t, std::int64_t>> category_features(const DataS
 std::string short_number(double value);
 
 /// A description of samples and targets as lines for users. For a table one line for each column (name, kind, range or
-/// categories, missing and different values) and one for the target. For other data one line with shape and target.
-/// Ends with a newline.
+/// categories, missing and different values), one for each target, and one each for the columns of weights and hold-out
+/// losses. For other data one line with shape and target. Ends with a newline.
 std::string schema_text(const DataSpec& spec);
 
 }  // namespace lanista::data

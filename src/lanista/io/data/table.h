@@ -36,7 +36,7 @@ class Table {
   /// smaller indices.
   std::int64_t drop_rows_with_missing(const std::vector<std::size_t>& columns);
   /// Appends the rows of a second file, which row_location() calls `name`. Column i of this table gets column
-  /// `columns[i]` of the file. Errors: kResourceExhausted (more than 4 GiB of cells together).
+  /// `columns[i]` of the file. Call it at most once. Errors: kResourceExhausted (more than 4 GiB of cells together).
   Result<void> add_file(const formats::CsvTable& cells, const std::vector<std::size_t>& columns, std::string name);
   /// The indices of rows of the second file that were not dropped, ascending; empty without a second file.
   std::vector<std::int64_t> rows_of_second_file() const;
@@ -87,14 +87,16 @@ Result<void> add_row_roles(const Source& source, const std::vector<std::string>&
 ///
 /// An option lists columns by name, or by index from 0, separated by commas. The default target is the last column. The
 /// columns of group= and order= are features only if their kind is declared; those of weight= and holdout= never are.
-/// Errors: kInvalidArgument (no such column; no column left; one declared twice; two of one name).
+/// Errors: kInvalidArgument (no such column; no column left; a kind declared twice, or for a column that is no feature;
+/// a target that is dropped; both group= and order=; two used columns of one name).
 Result<TableRoles> roles_from_source(const Source& source, const std::vector<std::string>& header);
 
 /// The roles of the columns in `header` from a schema: {"columns": [{"name", "kind": "number"|"category"|"date",
 /// "categories"?}…], "target": {"name" (or "names", a list), "kind"?: "classes"|"numbers"|"multilabel"}}.
 ///
-/// The features are the listed columns, in that order. DataSpec::schema has this form. Errors: kInvalidArgument (an
-/// invalid entry, or a column that `header` lacks; with the entry).
+/// The features are the listed columns, in that order; columns for the split, the weight and the hold-out loss stay
+/// unset. DataSpec::schema has this form. Errors: kInvalidArgument (an invalid entry, or a column that `header` lacks;
+/// with the entry).
 Result<TableRoles> roles_from_schema(const nlohmann::json& schema, const std::vector<std::string>& header);
 
 /// The targets of the rows of a table.
@@ -109,8 +111,8 @@ struct TableTarget {
   std::vector<std::size_t> unknown;  ///< Rows without a target, ascending; their targets are 0.
 };
 /// Reads the targets of all rows from `columns`; `task` is as TableRoles::task. Errors: kDataLoss with the row, from 1
-/// (a missing target, a text where task=numbers, only one class, neither labels nor numbers); kInvalidArgument
-/// (task=classes of several columns).
+/// (a missing target, a text where task=numbers, only one class or more than 10,000, neither labels nor numbers);
+/// kInvalidArgument (task=classes of several columns).
 Result<TableTarget> read_target(const Table& table, const std::vector<std::size_t>& columns, const std::string& task);
 
 /// Reads the targets of new rows for a trained model: classes if `names` has class names, else labels or numbers.
@@ -132,11 +134,13 @@ Error not_a_number_error(const std::string& column, const std::string& row_locat
 
 /// Feature columns after the fit to training rows.
 struct FittedColumns {
-  std::vector<Column> columns;             ///< with statistics and categories, in the order of declarations
-  std::vector<std::string> data_warnings;  ///< texts for the user on columns that may be read in an unintended way
+  std::vector<Column> columns;  ///< with statistics and categories, in the order of declarations
+  /// texts for the user on columns that may be read in an unintended way, or of which rare categories are left out
+  std::vector<std::string> data_warnings;
 };
-/// Fits the declared columns to the rows in `train` (indices): means, deviations, categories. Errors: kDataLoss (more
-/// than 256 categories, which suggest an identifier; a text in a column that is declared as numbers or dates).
+/// Fits the declared columns to the rows in `train` (indices): means, deviations, categories that are not declared. All
+/// rows decide kinds, minima, maxima and counts. Errors: kDataLoss (more than 256 categories, which suggest an
+/// identifier; a text in a column that is declared as numbers or dates).
 Result<FittedColumns> fit_columns(const Table& table, const std::vector<ColumnDeclaration>& features,
                                   const std::vector<std::int64_t>& train);
 
@@ -144,7 +148,7 @@ Result<FittedColumns> fit_columns(const Table& table, const std::vector<ColumnDe
 struct EncodedRows {
   std::vector<float> features;         ///< [rows, features], before normalisation
   std::int64_t missing = 0;            ///< number of cells without a value
-  std::int64_t unknown = 0;            ///< number of cells with a category that no training row has
+  std::int64_t unknown = 0;            ///< number of cells with a category that the column lacks or lists as unseen
   std::string first_unknown_location;  ///< row, text and column of the first cell with one; or empty
 };
 /// Encodes all rows of the table as features. Column i of `columns` is column `indices[i]` of the table.

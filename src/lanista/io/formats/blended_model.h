@@ -10,13 +10,15 @@
 namespace lanista::formats {
 
 /// One of several models of which the predictions are blended. All members have raw inputs of one shape and the same
-/// number of outputs. Vectors of numbers have the form of those in OnnxExport. Graph and weights must outlive it.
+/// number of outputs. Graph and weights must outlive it.
 struct BlendMember {
-  const graph::Graph* graph = nullptr;                      ///< graph of the model; not null
-  std::span<const Tensor> weights;                          ///< parameters and buffers, found by name (float_weights())
-  double share = 1;                                         ///< weight in the blend
-  std::vector<double> mean, scale;                          ///< normalisation of inputs; empty: none
-  std::vector<double> target_mean = {}, target_scale = {};  ///< unit of the targets; empty: unchanged outputs
+  const graph::Graph* graph = nullptr;  ///< graph of the model; not null
+  std::span<const Tensor> weights;      ///< parameters and buffers, found by name (float_weights())
+  double share = 1;                     ///< weight in the blend
+  /// normalisation of inputs, one entry for all, for each channel of [C, H, W], or for each feature; empty: none
+  std::vector<double> mean, scale;
+  /// unit of the targets, one entry for each output, which becomes output * scale + mean; empty: unchanged
+  std::vector<double> target_mean = {}, target_scale = {};
   std::vector<double> missing = {};  ///< number that replaces NaN, one for each feature; empty: none
 };
 

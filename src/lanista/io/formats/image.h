@@ -22,8 +22,8 @@ struct Image {
 
 /// The image in the bytes of a PNG or JPEG file; the first bytes decide which. Palettes become colours, 16 bits become
 /// 8, and grey stays grey. Transparent pixels are composed over black. Errors: kDataLoss (damaged; the message of the
-/// library), kUnimplemented (neither PNG nor JPEG; CMYK), kResourceExhausted (too many pixels, or more memory than 4 x
-/// input + 64 MB).
+/// library), kUnimplemented (neither PNG nor JPEG; CMYK or arithmetic coding), kResourceExhausted (too many pixels;
+/// JPEG with more than 100 scans; more memory than 4 x input + 64 MB).
 Result<Image> decode_image(std::string_view bytes);
 
 /// The bytes of a PNG file with the image. Errors: kInvalidArgument (channels other than 1 and 3, sides out of range, a

@@ -18,7 +18,7 @@ struct SafetensorsFile {
 
 /// The bytes of a safetensors file with this content. Spaces pad the header so that the data begin at a multiple of 64.
 /// Tensors keep their order. Errors: kInvalidArgument (two tensors of one name, a name "__metadata__", bytes that do
-/// not fit the shape).
+/// not fit the shape, a text that is not UTF-8, or more than decode_safetensors() reads).
 Result<std::string> encode_safetensors(const SafetensorsFile& file);
 
 /// The content of the bytes of a safetensors file, with all rules of the format checked. The header has at most 16 MiB,

@@ -24,9 +24,9 @@ struct ZipEntry {
 /// The entries of a zip archive, in the order of its directory. They point into `archive`, which must outlive them.
 ///
 /// Only a part of the zip format is read: one file, entries stored or deflated, below 4 GB. Names must be UTF-8, differ
-/// and contain no path. Entries must not overlap or leave the file. All declared sizes together must be within
-/// unpack_limit() of the archive. Errors: kDataLoss, kUnimplemented, kResourceExhausted, each with the rule and the
-/// entry.
+/// and must not lead out of a folder; they may contain "/". Entries must not overlap or leave the file. There are at
+/// most kMaxZipEntries, and all declared sizes together are within unpack_limit() of the archive. Errors: kDataLoss,
+/// kUnimplemented, kResourceExhausted, each with the rule and the entry.
 Result<std::vector<ZipEntry>> read_zip_directory(std::string_view archive);
 
 /// The unpacked bytes of an entry. They point into the archive if the entry is stored, else into `buffer`, which is

@@ -40,7 +40,8 @@ class CheckpointStore {
   /// Reads the checkpoint with this address. Errors: kInvalidArgument (not 32 hexadecimal digits), kNotFound, kIo;
   /// kDataLoss (the content does not match its address or breaks a rule of safetensors).
   Result<Checkpoint> get(const std::string& address) const;
-  /// Removes the file of a checkpoint. Errors: kInvalidArgument (not 32 hexadecimal digits), kIo.
+  /// Removes the file of a checkpoint; no error if there is none. Errors: kInvalidArgument (not 32 hexadecimal digits),
+  /// kIo.
   Result<void> remove(const std::string& address);
   /// Removes all checkpoints except those with an address in `keep`, and all temporary files of put(). Other files in
   /// the folder stay. Precondition: no put() runs. Errors: kIo.

@@ -7,8 +7,8 @@
 
 namespace lanista::store {
 
-/// The body of a record kCostRows with measured costs of kernel calls. They describe the host and not the study, so the
-/// canonical export omits them.
+/// The body of a record kCostRows with measured costs of kernel calls: {"rows": CostTable::to_json()}. They describe
+/// the host and not the study, so the canonical export omits them.
 nlohmann::json cost_rows_body(const graph::CostTable& measured);
 
 /// The costs of all records kCostRows in `records`, in one table; other records are ignored. Errors: kDataLoss (an

@@ -82,16 +82,16 @@ class LogWriter {
   /// loss. An append at least one second after the last sync calls sync() itself.
   ///
   /// After a failed write or sync every later call returns that error, since the end of the file is unknown until it is
-  /// opened again. The first record must be the header, which is synced; it gets "schema" if it has none. Invalid UTF-8
-  /// is replaced. Errors: kInvalidArgument (above 64 MiB, more than 500,000 JSON values, more than 64 levels, or a
-  /// number that is not finite), kInternal (the check refuses the body; nothing is written), kFailedPrecondition (no
-  /// header yet), kIo, kResourceExhausted.
+  /// opened again. The first record must be the header, an object, which is synced; it gets "marks", and "schema" 1 if
+  /// it has none. Invalid UTF-8 is replaced. Errors: kInvalidArgument (above 64 MiB, more than 500,000 JSON values,
+  /// more than 64 levels, or a number that is not finite), kInternal (the check refuses the body; nothing is written),
+  /// kFailedPrecondition (no header yet), kIo, kResourceExhausted.
   Result<void> append(RecordType type, const nlohmann::json& body);
-  /// Adds a record to a buffer in memory. The next append() or sync() writes it; a process that is killed before loses
-  /// it. Errors: those of append().
+  /// Adds a record, but not the header, to a buffer in memory. The next append() or sync() writes it. A process that is
+  /// killed before, or destroys the writer, loses it. Errors: those of append().
   Result<void> append_deferred(RecordType type, const nlohmann::json& body);
-  /// Writes buffered records and syncs the file, so that all records survive a power loss. Errors: kIo,
-  /// kResourceExhausted.
+  /// Writes buffered records and syncs the file, so that all records survive a power loss, and then writes a sync mark.
+  /// Does nothing if all is synced. Errors: kIo, kResourceExhausted; after a failed write or sync, that error again.
   Result<void> sync();
 
  private:
@@ -126,9 +126,11 @@ class LogFollower {
 /// some were interrupted.
 ///
 /// It has these records: header, numerics, proposed, group, measurement, verdict, paused, resumed, outcome, study end.
-/// It has no clock, host, attempt, plan, span, checkpoint or control. Of the header it has schema, data, earlier trials
-/// and "config", in which the engine writes what identifies a study. Of numerics it has "class", without repetitions. A
-/// study end before further trials (the study was extended) is left out.
+/// An object has "record" with this name, and the record's fields without clock and host: no "time", "seconds",
+/// "wall_seconds", "host", "pid", "workers". Of the header it has "schema", "data", "earlier" and "config", in which
+/// the engine writes what identifies a study. Of numerics it has "class", without repetitions. Of paused it has
+/// "trial", "epoch", "logical_time" and "weights_hash". A study end before further records (the study was extended) is
+/// left out.
 std::string canonical_export(const std::vector<Record>& records);
 
 }  // namespace lanista::store

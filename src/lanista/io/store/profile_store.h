@@ -32,7 +32,7 @@ class ProfileStore {
 
   /// The profiles in the folder, and the files that could not be read.
   struct Content {
-    std::vector<StudyProfiles> studies;  ///< profiles by study, oldest first
+    std::vector<StudyProfiles> studies;  ///< profiles by study, sorted by name: oldest first
     std::vector<Error> skipped;          ///< one error for each damaged or newer file; `where` is its path
   };
   /// Reads all profiles. A missing folder is as an empty one, and a file that cannot be read is no error. Errors: kIo
@@ -45,8 +45,8 @@ class ProfileStore {
   /// Removes the file with this StudyProfiles::name. Errors: kNotFound (no such name), kDataLoss (it is no regular
   /// file), kIo.
   Result<void> remove(const std::string& name);
-  /// Removes all readable files of profiles, and damaged ones with a name of profile_file_name(). Returns the number of
-  /// removed files. Errors: kIo.
+  /// Removes all readable files of profiles, and damaged ones with a name of profile_file_name(). Anything but a
+  /// regular file stays. Returns the number of removed files. Errors: kIo.
   Result<std::size_t> remove_all();
 
   static constexpr std::size_t kMaxStudies = 1000;  ///< largest number of files in a folder

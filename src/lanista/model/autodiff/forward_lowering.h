@@ -45,8 +45,10 @@ class ForwardLowering {
   /// decomposition.
   Result<void> add_nodes(const graph::Graph& model);
 
-  /// Adds a node `op` for the model node `origin`. `inputs` has the data inputs, then the parameters. Returns output 0.
-  /// `recorded` true: the node is added to nodes(), so that the backward pass includes it.
+  /// Adds a node `op` for the model node `origin`, in train form or decomposed where its definition has one. `inputs`
+  /// has the data inputs, then the parameters. Returns output 0 of the node, or the result of the decomposition.
+  /// `recorded` true: the node, or each part, is added to nodes(), so that the backward pass includes it. Errors: the
+  /// builder keeps them.
   graph::Port lower(const std::string& op, std::vector<graph::Port> inputs, graph::Attrs attrs, graph::NodeId origin,
                     bool recorded);
 

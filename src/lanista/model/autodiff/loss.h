@@ -31,10 +31,11 @@ struct Loss {
   TargetKind kind = TargetKind::kNumbers;
   /// Checks that the loss accepts predictions of this shape. Errors: kInvalidArgument with the shapes that it accepts.
   std::function<Result<void>(const graph::Shape& prediction)> fits;
-  /// Operator that reads prediction and target, and gives the loss of each sample [N]. A further output is for the
-  /// gradient.
+  /// Operator that reads prediction and target, and gives the loss of each sample [N]. A loss of classes gives the
+  /// class probabilities as output 1, for the gradient.
   graph::OpDef forward;
-  /// Operator that computes the gradient of the mean loss of the batch with respect to the prediction.
+  /// Operator that computes the gradient of the mean loss of the batch with respect to the prediction. It reads the
+  /// value that `saved` names, then the target.
   graph::OpDef gradient;
   std::optional<std::uint32_t> saved;  ///< output number of `forward` that `gradient` reads; absent: prediction
 

@@ -25,9 +25,10 @@ using InPlace = std::function<std::vector<std::size_t>(graph::NodeId)>;
 ///
 /// A value lives from the node that computes it to the last node that reads it, or to the end if it is in `keep`.
 /// `size` gives the bytes of a value (0: not planned), and `outputs` the values that a node computes. Values that live
-/// at the same time do not overlap, with one exception. Output 0 shares the memory of an input of equal size that no
-/// later node reads, if `in_place` lists every input number at which the node reads that input. Values are placed by
-/// size, largest first, each in the smallest gap that fits. O(n^2) in the number of values.
+/// at the same time do not overlap, with one exception. Output 0 shares the memory of the first input from `in_place`
+/// that has an equal size (rounded up to 64) and that is not used later. `in_place` must list every input number at
+/// which the node reads that input. Without `in_place` no input is overwritten. Values are placed by size, largest
+/// first, each in the smallest gap that fits. O(n^2) in the number of values.
 MemoryPlan plan_memory(const graph::Graph& graph, const std::vector<graph::NodeId>& order,
                        const std::vector<graph::Port>& keep, const std::function<std::int64_t(graph::Port)>& size,
                        const std::function<std::vector<graph::Port>(graph::NodeId)>& outputs,

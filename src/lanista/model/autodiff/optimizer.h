@@ -23,10 +23,10 @@ struct Optimizer {
   std::vector<Number> numbers;     ///< Settings that it reads in addition to `lr` and `weight_decay`.
   bool decoupled = false;          ///< True: weight decay acts on the parameter; false: on its gradient.
 
-  /// Defines the operator "<name>_update" of the commit section. It reads all parameters, then all gradients, then the
-  /// slots.
+  /// Returns the definition of the operator "<name>_update" of the commit section. It has no outputs and reads all
+  /// parameters, then all gradients, then for each slot in turn the tensors of all parameters.
   graph::OpDef rule() const;
-  /// True if the optimiser reads this setting, which is not `lr` or `weight_decay`.
+  /// True if `numbers` has this setting. False for `lr` and `weight_decay`, which every optimiser reads.
   bool reads(std::string_view number) const;
 };
 

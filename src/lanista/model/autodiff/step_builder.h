@@ -14,15 +14,15 @@ namespace lanista::autodiff {
 
 /// Builds a step graph node by node and infers the types of its values.
 ///
-/// Operator rules return ports, not results. So the builder keeps the first error. After an error, later calls have no
-/// effect.
+/// Operator rules return ports, not results. So the builder keeps the first error. After an error, emit() and fail()
+/// have no effect, and finish() returns the error.
 class StepBuilder {
  public:
   explicit StepBuilder(const graph::OpTable& ops) : ops_(ops) {}
 
   /// Adds a node and returns its output 0. Attributes with their default value are left out. `origin` is the node of
   /// the model for which the node is added, if there is one. On an error (an unknown operator, types that do not fit)
-  /// it keeps the error and returns an invalid port.
+  /// it keeps the error and returns Port{}, which callers must not use: check failed() or status().
   graph::Port emit(const std::string& op, std::vector<graph::Port> inputs, graph::Attrs attrs,
                    std::optional<graph::NodeId> origin);
   /// Keeps `error` as the error of the builder, unless there is one already.

@@ -9,27 +9,32 @@
 // The operators that occur only in step graphs, by theme.
 namespace lanista::autodiff {
 
-/// Adds the definitions of the sources of step graphs and of the operators of the commit section. Errors:
-/// kAlreadyExists for a name in the table.
+/// Adds the sources of step graphs (`parameter`, `buffer`, `slot`, `target`) and the operators of the commit section
+/// (`buffer_update`, and `<name>_update` of each optimiser). Errors: kAlreadyExists for a name in the table.
 Result<void> add_state_ops(graph::OpTable& table);
-/// Adds the definitions of the gradients of linear layers and convolutions. Errors: kAlreadyExists.
+/// Adds the definitions of the gradients of linear layers and convolutions by input, weight and bias. Errors:
+/// kAlreadyExists for a name in the table.
 Result<void> add_linear_grad_ops(graph::OpTable& table);
-/// Adds the definitions of the train forms of normalisations and their gradients. Errors: kAlreadyExists.
+/// Adds the train forms of batch, layer and group normalisation and their gradients. Errors: kAlreadyExists for a name
+/// in the table.
 Result<void> add_norm_train_ops(graph::OpTable& table);
-/// Adds the definitions of the gradients of sequence operators. Errors: kAlreadyExists.
+/// Adds the gradient of embeddings, and `batch_sum`, the gradient of values that all samples share. Errors:
+/// kAlreadyExists for a name in the table.
 Result<void> add_sequence_grad_ops(graph::OpTable& table);
 /// Adds the definitions of the gradients of slices, gates, resizing and local response normalisation, and of
-/// `negative`, which the gradients of subtraction and division use. Errors: kAlreadyExists.
+/// `negative`, which the gradients of subtraction and division use. Errors: kAlreadyExists for a name in the table.
 Result<void> add_image_grad_ops(graph::OpTable& table);
-/// Adds the definitions of the gradients of softmax, dropout, pooling and data movement. Errors: kAlreadyExists.
+/// Adds the gradients of softmax, pooling, padding (`crop`) and means, and the train forms of dropout and max-pooling.
+/// Errors: kAlreadyExists for a name in the table.
 Result<void> add_other_grad_ops(graph::OpTable& table);
 
 /// Defines a step operator with `num_inputs` inputs and no attributes. `infer` returns the types of its outputs.
 graph::OpDef step_op(std::string name, std::string help, int num_inputs,
                      std::function<Result<std::vector<graph::ValueType>>(const graph::OpArgs&)> infer);
 
-/// Defines the train form of a built-in operator. It has the inputs, attributes and parameters of `model_op`; the
-/// caller adds outputs and gradient.
+/// Defines the train form of a built-in operator, with the name "<model_op>_train" and no gradient rule. It has the
+/// inputs, attributes, parameters, cost and shape inference of `model_op`; the caller adds further outputs. An unknown
+/// name is a bug of the caller.
 graph::OpDef train_form_of(std::string_view model_op);
 
 }  // namespace lanista::autodiff

@@ -71,7 +71,7 @@ class Editor {
   void set_input(NodeId node, std::uint32_t slot, Port source);
   /// Replaces operator and attributes of a node. Id, inputs and label stay as they are.
   void replace(NodeId node, std::string op, Attrs attrs);
-  /// Replaces the node with the same id as `node` by `node`, which may differ in everything else.
+  /// Replaces the node with the same id as `node`, which must exist, by `node`, which may differ in everything else.
   void put(Node node);
   /// Connects every input that reads `from` to `to`, except the inputs of `to.node` itself.
   void replace_uses(Port from, Port to);
@@ -80,7 +80,7 @@ class Editor {
   NodeId insert_after(Port source, std::string op, Attrs attrs = {}, std::string label = {});
   /// Removes a node and connects every input that reads it to the value that its input number `through` reads.
   ///
-  /// It also removes the nodes that no node reads any more, except the input of the model.
+  /// It also removes the nodes before it that no node reads any more, except the input of the model.
   void bypass(NodeId node, std::uint32_t through = 0);
   /// Removes a node. No node may read it when `commit` runs.
   void remove(NodeId node);
@@ -99,8 +99,9 @@ class Editor {
 
 /// Applies recorded edits to a copy of `base`, verifies the result and returns it.
 ///
-/// Errors: kDataLoss if an edit names a missing node, leaves a gap between inputs, reuses the id of a removed node, or
-/// has an id above kMaxNodeId. Otherwise as in `verify`.
+/// Errors: kDataLoss if an edit changes or removes a missing node, leaves a gap between inputs, reuses the id of a
+/// removed node, or has an id above kMaxNodeId. Otherwise as in `verify` (kNotFound, kInvalidArgument), also for an
+/// input from a missing node.
 Result<Graph> apply_edits(const Graph& base, std::span<const Edit> edits, const OpTable& ops);
 
 /// The text of an edit on one line, as the log and `show` have it: put %5 = relu(%3) "label", remove %5,

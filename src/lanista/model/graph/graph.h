@@ -78,6 +78,7 @@ class Graph {
   /// The ids of the nodes with this operator, ascending. Empty if there are none.
   std::vector<NodeId> nodes_of(std::string_view op) const;
 
+  /// True if all nodes and next_id() are equal.
   bool operator==(const Graph& other) const;
 
  private:
@@ -94,7 +95,8 @@ class GraphBuilder {
 
   /// Adds a node with the id next_id() and returns the id.
   NodeId add(std::string op, std::vector<Port> inputs, Attrs attrs = {}, std::string label = {});
-  /// Adds a node, or replaces the node with the same id. Raises next_id() above the id if needed.
+  /// Adds a node, or replaces the node with the same id. Raises next_id() above the id if needed. An id above
+  /// kMaxNodeId is a bug of the caller.
   void put(Node node);
   /// Removes a node, which must exist. Inputs that read it stay as they are and then refer to no node.
   void remove(NodeId id);

@@ -18,7 +18,8 @@ class Types {
   explicit Types(const Graph& graph);
   /// The type of one value. A port that has no type is a bug of the caller. The reference lives until the next set().
   const ValueType& at(Port port) const;
-  /// The types of all outputs of a node, by output number. A node that is not in the graph is a bug of the caller.
+  /// The types of all outputs of a node, by output number. Empty before set(). A node without an entry is a bug of the
+  /// caller. The reference lives until the next set().
   const std::vector<ValueType>& outputs(NodeId id) const;
   /// The types of the values that a node reads, in order of its inputs.
   std::vector<ValueType> inputs(const Node& node) const;
@@ -36,9 +37,9 @@ class Types {
 /// Checks that a graph is a valid model.
 ///
 /// A model has known operators of models with valid attributes and input counts, ports that exist, and no cycle. It has
-/// one `input` and one `output`, every node is on a path from input to output, and all shapes fit.
-/// Errors: kNotFound for an unknown operator; kInvalidArgument for everything else. The message names node, operator
-/// and shapes.
+/// one `input` and one `output`, every node is on a path from input to output, and all shapes fit. Its limits are
+/// 100,000 nodes, 64 inputs a node, 4096 bytes a label, and 2^31 elements of a value for one sample. Errors: kNotFound
+/// for an unknown operator; kInvalidArgument for everything else. The message names node, operator and shapes.
 Result<void> verify(const Graph& graph, const OpTable& ops);
 
 /// Infers and returns the types of all values of a model or a step graph.
@@ -68,7 +69,7 @@ Result<std::vector<NamedParam>> parameters(const Graph& graph, const OpTable& op
 /// Total cost and size of a model.
 struct ModelCost {
   Cost forward;                 ///< FLOPs and bytes of one sample's forward pass, in inference form
-  std::int64_t parameters = 0;  ///< number of elements of all trained parameters
+  std::int64_t parameters = 0;  ///< elements of all trained parameters, at most the largest 64-bit integer
 };
 /// Adds up the cost and the trained parameters of all nodes of a graph. Errors as in `infer_shapes` (kNotFound,
 /// kInvalidArgument).

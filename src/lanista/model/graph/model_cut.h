@@ -18,12 +18,13 @@ struct Cut {
 
 /// Cuts a model after its frozen part. `frozen` has the nodes that are not trained and that run in inference form.
 ///
-/// The prefix is the longest one without a trained parameter and without random masks. It may include nodes without
-/// parameters that are not in `frozen`. State tensors of the head keep their names, so initial weights and dropout
-/// masks are those of the whole model. O((n + edges) log n). Errors: as in `verify` (kNotFound, kInvalidArgument) for
-/// an invalid model; kNotFound for a frozen node that the model lacks; kInvalidArgument if nothing is left to train. It
-/// is kNotApplicable if the prefix would be the input alone. It is kUnimplemented if a frozen node follows a trained
-/// one, or if the head would read several values of the prefix. The message names them.
+/// The prefix is the longest one that ends in one value of real numbers and in which every node with parameters,
+/// buffers or random masks is in `frozen`. It may include other nodes that are not in `frozen`. State tensors of the
+/// head keep their names, so initial weights and dropout masks are those of the whole model. O((n + edges) log n).
+/// Errors: as in `verify` (kNotFound, kInvalidArgument) for an invalid model; kNotFound for a frozen node that the
+/// model lacks; kInvalidArgument if nothing is left to train. It is kNotApplicable if the prefix would be the input
+/// alone. It is kUnimplemented if a frozen node follows a trained one, or if no single value of real numbers separates
+/// the frozen nodes from the head. The message names them.
 Result<Cut> cut_behind_frozen(const Graph& model, const std::set<NodeId>& frozen, const OpTable& ops);
 
 }  // namespace lanista::graph

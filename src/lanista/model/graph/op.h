@@ -17,7 +17,7 @@ namespace lanista::graph {
 
 /// Where the value of an attribute comes from, and whether mutators may change it.
 enum class AttrRole {
-  kStatic,   ///< set by the author of the model, fixed afterwards
+  kStatic,   ///< set by the author of the model; only a mutator that names the attribute changes it
   kTunable,  ///< mutators may change it
   kDerived,  ///< follows from the inputs (input channels, features); never stored, only in shape tables
 };
@@ -28,10 +28,10 @@ struct AttrSpec {
   AttrRole role = AttrRole::kStatic;  ///< Origin of the value.
   AttrValue default_value;            ///< Its alternative of the variant is the type of the attribute.
   bool required = false;              ///< True: the attribute must be set; only the type of `default_value` counts.
-  std::int64_t min = 0;               ///< Inclusive lower bound of integers and list elements.
-  std::vector<std::string> allowed;   ///< Possible values of a string; empty: any string.
-  std::string help;                   ///< One sentence for users.
-  bool per_lane = false;              ///< True: each lane of a program may have another value (p of dropout).
+  std::int64_t min = 0;  ///< Inclusive lower bound of integers and list elements; the upper one is kMaxAttrInteger.
+  std::vector<std::string> allowed;  ///< Possible values of a string; empty: any string.
+  std::string help;                  ///< One sentence for users.
+  bool per_lane = false;             ///< True: each lane of a program may have another value (p of dropout).
 };
 
 /// Initial values of a parameter or buffer.
@@ -84,7 +84,7 @@ struct OpArgs {
   const std::string& text(std::string_view name) const;
   /// The value of an attribute that is a list of integers.
   const std::vector<std::int64_t>& list(std::string_view name) const;
-  /// The first and last element of a list of one or two integers; [3] gives {3, 3}.
+  /// The first and last element of a list of one or two integers; [3] gives {3, 3}. A list of another length is a bug.
   std::pair<std::int64_t, std::int64_t> pair(std::string_view name) const;
 };
 
@@ -128,7 +128,8 @@ class GradientContext : public StepContext {
   Port output(std::size_t slot = 0) const { return {id_, static_cast<std::uint32_t>(slot)}; }
   /// The gradient of the loss with respect to output 0, with the type of output 0.
   Port grad() const { return gradient_; }
-  /// True if a trained parameter contributes to data input `input`. If false, the rule need not set its gradient.
+  /// True if a trained parameter contributes to data input `input` through nodes with gradient rules. If false, the
+  /// rule need not set its gradient.
   bool needs_grad(std::size_t input) const { return needs_gradient(StepContext::input(input)); }
   /// Sets the gradient of data input `i`, with the type of that input. At most one call for each input.
   void set_input_grad(std::size_t i, Port gradient);
@@ -161,7 +162,8 @@ enum class OpRole {
   kCommit,   ///< writes a state tensor at the end of a step
 };
 
-/// The group of an operator, by which mutators select and replace nodes. Mutators leave nodes of kOther unchanged.
+/// The group of an operator, by which mutators without a pattern select and replace nodes. They replace and remove no
+/// node of kOther, except that `remove` may remove a dropout.
 enum class OpFamily { kOther, kLayer, kNorm, kActivation, kPool, kJoin };
 
 /// How the input sizes of an operator determine the output sizes. Mutators that change the width of a layer read it.
@@ -200,7 +202,8 @@ struct OpDef {
   /// outputs.
   std::function<Cost(const OpArgs&)> cost;
   /// Name of the operator that replaces this one in training; empty: none. It has the same inputs, attributes and
-  /// output 0. Its further outputs are values for the gradient rule. Inference runs the operator itself.
+  /// output 0. It may have an attribute "origin" too, which gets the id of the model node. Its further outputs are
+  /// values for the gradient rule and for buffer updates. Inference runs the operator itself.
   std::string train_form;
   /// Emits nodes that compute the operator, and returns the port of their result. If set, every step graph has these
   /// nodes instead of the operator.
@@ -222,8 +225,8 @@ class OpTable {
   /// Adds a definition. Errors: kAlreadyExists if the table has the name; kInvalidArgument for a definition that cannot
   /// work.
   ///
-  /// It cannot work with a name that is no identifier, a missing inference rule, contradictory input counts, an
-  /// attribute that is declared twice, or parameters together with a variable number of inputs.
+  /// It cannot work with a name of operator or attribute that is no identifier, a missing inference rule, contradictory
+  /// input counts, an attribute that is declared twice, or parameters together with a variable number of inputs.
   Result<void> add(OpDef def);
   /// The definition of an operator, or null if the table lacks it. The pointer is valid as long as this table lives.
   const OpDef* find(std::string_view name) const;

@@ -21,7 +21,7 @@ struct Shape {
   /// Number of elements for one sample: the product of all sizes except the batch. At most the largest 64-bit integer.
   std::int64_t elements_per_sample() const;
   /// Number of elements for `batch` samples: elements_per_sample() times `batch`, or without the factor if there is no
-  /// batch dimension.
+  /// batch dimension. At most the largest 64-bit integer. A negative `batch` is a bug of the caller.
   std::int64_t elements(std::int64_t batch) const;
   /// The shape as text for messages, such as "[N, 64]"; N is the batch dimension.
   std::string text() const;

@@ -19,11 +19,12 @@ namespace lanista::graph {
 /// id.
 std::string to_text(const Graph& graph);
 
-/// Reads a graph from its text form, so that parse(to_text(g)) == g. It checks the syntax only; `verify` checks the
-/// model.
+/// Reads a graph from its text form, so that parse(to_text(g)) == g for a graph inside the limits. It checks the syntax
+/// only; `verify` checks the model. Lines may have any order.
 ///
-/// Limits: 100,000 nodes, 64 inputs and 64 attributes a node, 400,000 attributes in all.
-/// Errors: kInvalidArgument for a syntax error or an exceeded limit, with "line:column" in `where`.
+/// Limits: 100,000 nodes, 64 inputs and 64 attributes a node, 400,000 attributes in all, 64 elements a list, 4096 bytes
+/// a string. Errors: kInvalidArgument for a syntax error, an id that occurs twice or an exceeded limit, with
+/// "line:column" in `where`.
 Result<Graph> parse(std::string_view text);
 
 /// Returns the line of one node in the text form, without a line end.

@@ -11,7 +11,7 @@ namespace lanista::graph {
 
 /// Reads one line of the text form from left to right, for `parse` and `parse_edit`.
 ///
-/// Each function that returns a `Result` skips spaces, then consumes the text that it reads.
+/// Each function that returns a `Result`, except natural(), skips spaces, then consumes the text that it reads.
 /// Errors: kInvalidArgument for a text that does not fit, with "line:column" in `where`. Columns count bytes from 1.
 class LineReader {
  public:
@@ -31,8 +31,8 @@ class LineReader {
   std::string_view peek_word();
   /// Reads an identifier. `what` names the expected thing in the error message.
   Result<std::string> word(std::string_view what);
-  /// Reads a decimal number without sign, which must be at most `most`. `what` names the expected thing in the error
-  /// message.
+  /// Reads a decimal number without sign, which must be at most `most`. It does not skip spaces. `what` names the
+  /// expected thing in the error message.
   Result<std::uint32_t> natural(std::string_view what, std::uint32_t most);
   /// Reads a node id, such as %3.
   Result<NodeId> node_id();
@@ -40,7 +40,8 @@ class LineReader {
   Result<Port> port();
   /// Reads the value of an attribute, as `attr_text` writes it.
   Result<AttrValue> value();
-  /// Reads a string in double quotes, and returns it without quotes and with its escapes resolved.
+  /// Reads a string in double quotes, and returns it without quotes and with its escapes resolved. The result must be
+  /// UTF-8 of at most 4096 bytes.
   Result<std::string> string();
   /// Reads a node up to the end of the line, such as %1 = op(%0, name=value) "label".
   Result<Node> node();

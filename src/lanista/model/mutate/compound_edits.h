@@ -14,14 +14,15 @@ namespace lanista::mutate {
 /// directly. Returns the id of the new node.
 graph::NodeId insert_on_edge(graph::Editor& editor, graph::Use edge, Replacement layer, std::string label = {});
 
-/// Connects the input `edge` to `source`, and removes the nodes that no node reads any more.
+/// Connects the input `edge` to `source`. Then removes the node that `edge` read before, if no node reads it any more,
+/// and likewise the nodes before that node. The input of the model stays.
 void rewire(graph::Editor& editor, graph::Use edge, graph::Port source);
 
 /// Removes a node and all nodes that cannot work without it.
 ///
 /// A join of any number of inputs loses the input that read the removed node. If only one input is left, its value
 /// replaces the join. Other nodes that read a removed node are removed too, and finally nodes that no node reads.
-/// Errors: kNotApplicable if the input or output of the model would be removed.
+/// Errors: kNotApplicable if the input or output of the model would be removed; the editor is of no use then.
 Result<void> remove_cascade(graph::Editor& editor, graph::NodeId node, const graph::OpTable& ops);
 
 /// Replaces the label of a node; empty: no label. Mutators change nodes with equal labels together.
@@ -38,12 +39,13 @@ graph::Port append(graph::Editor& editor, graph::Port source, std::span<const Re
 
 /// Copies a chain and inserts the copy after it. Returns the ids of the copies, in order.
 ///
-/// `chain` is not empty, each node reads the one before it and has one input. The copies have new ids, so they have
-/// separate parameters. Nodes that read the last node of the chain read the last copy afterwards.
+/// `chain` is not empty, each node reads the one before it and has one input. The copies have the labels of the
+/// originals, and new ids, so they have separate parameters. Nodes that read the last node of the chain read the last
+/// copy afterwards.
 std::vector<graph::NodeId> duplicate(graph::Editor& editor, std::span<const graph::NodeId> chain);
 
-/// Replaces a chain by `layers`: they read what its first node reads, and are read instead of its last node. `chain` is
-/// not empty.
+/// Replaces a chain by `layers`: they read what its first node reads, and are read instead of output 0 of its last
+/// node. Nodes of the chain that other nodes still read stay. `chain` is not empty; `layers` may be.
 void replace_chain(graph::Editor& editor, std::span<const graph::NodeId> chain, std::span<const Replacement> layers);
 
 /// Removes node `from` if no node reads it, then likewise the nodes that it read. The input and output of the model

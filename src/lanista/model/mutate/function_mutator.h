@@ -26,8 +26,8 @@
 //                         return {};
 //                       });
 //
-// A function keeps no state and asks its Chooser for every decision. Afterwards joins are repaired and the result is
-// verified.
+// A function keeps no state and asks its Chooser for every decision. The ModelView shows the model before any edit.
+// Afterwards joins are repaired and the result is verified.
 namespace lanista::mutate {
 
 /// A function that edits a model through the editor. Errors: kNotApplicable with the reason if it finds nothing to
@@ -36,16 +36,18 @@ using EditModel = std::function<Result<void>(const ModelView&, graph::Editor&, s
 /// A function that edits a model where a pattern matches. Errors: kNotApplicable with the reason if it changes nothing.
 using EditMatch = std::function<Result<void>(const ModelView&, const Match&, graph::Editor&, space::Chooser&)>;
 
-/// Makes a mutator that calls `edit` once. `name` is stored with every trial (Mutator::name).
+/// Makes a mutator that calls `edit` once, repairs joins and verifies the result. `name` is stored with every trial
+/// (Mutator::name). Its `apply` returns kNotApplicable if `edit` records no edit.
 std::shared_ptr<const Mutator> make_function_mutator(std::string name, EditModel edit);
 
 /// Builds a mutator from a pattern and a function, in the order mutator(), match(), each() or any().
 class MutatorBuilder {
  public:
   explicit MutatorBuilder(std::string name) : name_(std::move(name)) {}
-  /// Sets the pattern that selects nodes. Without it, every node matches.
+  /// Sets the pattern that selects nodes. Without it, every node matches that no shape repair added.
   MutatorBuilder match(Pattern pattern) &&;
-  /// Makes a mutator that edits every match, in order of ids. Of overlapping matches it edits the first only.
+  /// Makes a mutator that edits every match, in order of ids. Of overlapping matches it edits the first only. It skips
+  /// a match with a node that an earlier edit removed. The first error of `edit` ends the mutation.
   std::shared_ptr<const Mutator> each(EditMatch edit) &&;
   /// Makes a mutator that edits one match. The chooser selects it (question "site").
   std::shared_ptr<const Mutator> any(EditMatch edit) &&;

@@ -40,7 +40,8 @@ class ModelView {
   const graph::ValueType& output_type() const { return type(output_); }
   /// True if no node reads another output than output 0.
   bool reads_first_outputs() const { return reads_first_outputs_; }
-  /// The attributes of a node, for reading with their defaults. The input types of the result are empty.
+  /// The attributes of a node, for reading with their defaults. The input types of the result are empty. It refers to
+  /// `node`, which must live as long.
   graph::OpArgs args(const graph::Node& node) const;
 
  private:
@@ -52,15 +53,15 @@ class ModelView {
   bool reads_first_outputs_ = true;
 };
 
-/// True if an operator is of the family kLayer. False for an unknown operator, as in the next functions.
+/// True if an operator is of the family kLayer. False for an unknown operator.
 bool is_layer(const graph::OpTable& ops, std::string_view op);
-/// True if an operator is of the family kNorm.
+/// True if an operator is of the family kNorm. False for an unknown operator.
 bool is_norm(const graph::OpTable& ops, std::string_view op);
-/// True if an operator is of the family kActivation.
+/// True if an operator is of the family kActivation. False for an unknown operator.
 bool is_activation(const graph::OpTable& ops, std::string_view op);
-/// True if an operator is of the family kPool.
+/// True if an operator is of the family kPool. False for an unknown operator.
 bool is_pool(const graph::OpTable& ops, std::string_view op);
-/// True if an operator is of the family kJoin.
+/// True if an operator is of the family kJoin. False for an unknown operator.
 bool is_join(const graph::OpTable& ops, std::string_view op);
 /// True if a shape repair added the node.
 inline bool is_repair(const graph::Node& node) { return node.label == kRepairLabel; }
@@ -68,8 +69,8 @@ inline bool is_repair(const graph::Node& node) { return node.label == kRepairLab
 /// The node that computes the value of `port`, before the shape repairs that follow it.
 graph::NodeId unrepaired(const graph::Graph& model, graph::Port port);
 
-/// True if a path leads from the layer to the output without another layer. The width of the layer is then that of the
-/// output.
+/// True if a path leads from the layer to the output without another layer. Then the width of the layer can determine
+/// the shape of the output.
 bool is_head(const graph::Graph& model, const graph::OpTable& ops, graph::NodeId layer);
 
 /// The type of output 0 of operator `op` with these attributes and inputs. Errors: as in `check_node` (kNotFound,
@@ -77,8 +78,8 @@ bool is_head(const graph::Graph& model, const graph::OpTable& ops, graph::NodeId
 Result<graph::ValueType> result_type(const graph::OpTable& ops, const std::string& op, const graph::Attrs& attrs,
                                      std::span<const graph::ValueType> inputs);
 
-/// Sets an attribute in `attrs`, the attributes of a node with operator `op`. If `value` is the default, removes the
-/// attribute instead. An unknown operator or attribute is a bug.
+/// Sets an attribute in `attrs`, the attributes of a node with operator `op`. If `value` is the default and the
+/// attribute is not required, removes it instead. An unknown operator or attribute is a bug.
 void set_attr(graph::Attrs& attrs, const graph::OpTable& ops, std::string_view op, std::string_view name,
               graph::AttrValue value);
 

@@ -19,12 +19,12 @@ struct RepairPolicy {
   /// Repair if the numbers of channels or features differ.
   enum class Channels {
     kProject,  ///< a 1x1 convolution or a linear layer
-    kPad,      ///< channels of zeros, up to the widest input
+    kPad,      ///< channels of zeros, up to the widest input, if its number of channels is a multiple
     kReject    ///< no repair: the mutation does not apply
   };
   /// Repair if the heights or widths of images differ.
   enum class Spatial {
-    kPool,         ///< average pooling to the smallest image
+    kPool,         ///< average pooling to the smallest height and width
     kInterpolate,  ///< bilinear resizing to the image of the first input
     kReject        ///< no repair: the mutation does not apply
   };
@@ -47,17 +47,20 @@ class Mutator {
   ///
   /// Every decision is a question to `choose`. Joins are repaired by `repair`, and the result has passed
   /// `graph::verify`.
-  /// Errors: kNotApplicable if no node of `base` fits this mutation; the message lists the nodes with reasons.
+  /// Errors: kNotApplicable if no node of `base` fits this mutation, with nodes and reasons, or if the chosen change
+  /// gives no valid model; as in `graph::infer_shapes` (kNotFound, kInvalidArgument) for an invalid `base`.
   virtual Result<graph::Edited> apply(const graph::Graph& base, const graph::OpTable& ops, const RepairPolicy& repair,
                                       space::Chooser& choose) const = 0;
 };
 
 /// A kind of mutator that study files may name, with its options.
 struct MutatorPlugin {
-  std::string name;                                                      ///< key in study files
-  std::string help;                                                      ///< one sentence for users
-  std::vector<OptionSpec> options;                                       ///< options with types and defaults
-  std::function<Result<std::unique_ptr<Mutator>>(const Options&)> make;  ///< makes the mutator from its options
+  std::string name;                 ///< key in study files
+  std::string help;                 ///< one sentence for users
+  std::vector<OptionSpec> options;  ///< options with types and defaults
+  /// Makes the mutator from options that resolve_options() has checked. Errors: kInvalidArgument or kNotFound for a
+  /// value that the mutator rejects, with the name of the option in `where`.
+  std::function<Result<std::unique_ptr<Mutator>>(const Options&)> make;
   nlohmann::json example{};  ///< options that fit common models, for help and tests; null: the defaults do
 };
 

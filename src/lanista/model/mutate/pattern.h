@@ -32,6 +32,7 @@ class NodePattern {
   /// The name that as() gave; empty if it was not called.
   const std::string& name() const { return name_; }
 
+  /// A condition that holds if both hold. It has the name of `a`.
   friend NodePattern operator&&(NodePattern a, const NodePattern& b);
 
  private:
@@ -43,7 +44,7 @@ class NodePattern {
 NodePattern any();
 /// A condition that holds for nodes with this operator, or with this word of `word_of`, such as "conv3x3".
 NodePattern op(std::string name);
-/// A condition on the label of nodes. In `glob`, * matches any characters and ? one character.
+/// A condition on the whole label of nodes. In `glob`, * matches any characters (or none) and ? one character.
 NodePattern label(std::string glob);
 /// A condition that holds for the node with this id only.
 NodePattern node(graph::NodeId id);
@@ -53,8 +54,10 @@ enum class Comparison { kEqual, kUnequal, kLess, kLessOrEqual, kGreater, kGreate
 /// A condition that holds for nodes with an operator that has this attribute, if the attribute is in this relation to
 /// `value`.
 ///
-/// An attribute that is not set has its default. For lists the relation must hold for every element. A list of one
-/// element counts for all elements ([3] is [3,3]). `padding == "same"` matches padding that keeps the size at stride 1.
+/// An attribute that is not set has its default. For lists the relation must hold for every element; lists of one
+/// element fit any length ([3] is [3,3]). kUnequal holds if kEqual does not. Texts and booleans have no order.
+/// `padding == "same"` matches padding that keeps the size at stride 1. Any other relation of `padding` to "same"
+/// matches all other nodes, also those without padding.
 NodePattern attribute(std::string name, Comparison relation, graph::AttrValue value);
 
 /// The name of an attribute. Operators such as > make a condition from it: attr("kernel") > 1.
@@ -106,8 +109,8 @@ struct Match {
 
 /// A chain of conditions. In a match, each node reads the one before it.
 ///
-/// With >> no other node reads that value, so a matching chain can be removed as a whole. With -> (shared) others may
-/// read it.
+/// With >> that is the only input in the model that reads the earlier node, so a matching chain can be removed as a
+/// whole. With -> (shared) other inputs may read it.
 class Pattern {
  public:
   /// Largest number of nodes of a chain.
@@ -115,7 +118,7 @@ class Pattern {
   /// One node of a chain.
   struct Step {
     NodePattern node;     ///< condition on the node
-    bool shared = false;  ///< true: other nodes may also read the value of the previous node
+    bool shared = false;  ///< true: other nodes may also read the previous node; not used in the first step
   };
 
   Pattern() : Pattern(NodePattern()) {}
@@ -123,25 +126,30 @@ class Pattern {
 
   /// Reads a pattern from text: STEP >> STEP -> STEP …
   ///
-  /// A step is TERM & TERM … as NAME, or empty for every node. A term is an operator or word, *, %3, label(GLOB),
-  /// ATTRIBUTE RELATION VALUE (== != < <= > >=), or ATTRIBUTE in [VALUE, …]. A string of one word needs no quotes.
-  /// Errors: kInvalidArgument with the column and the nearest name, also for more than kMaxSteps steps.
+  /// A step is TERM & TERM … with an optional "as NAME". A term is an operator or word, *, %3, label(GLOB), ATTRIBUTE
+  /// RELATION VALUE (== != < <= > >=), or ATTRIBUTE in [VALUE, …]. A string of one word needs no quotes. An empty text
+  /// matches every node. Errors: kInvalidArgument with the column and the nearest name, also for more than kMaxSteps
+  /// steps, 4096 bytes, or a name that occurs twice.
   static Result<Pattern> parse(std::string_view text, const graph::OpTable& ops);
 
-  /// Returns this chain with one more node at its end. `shared` true: other nodes may read the value between them.
+  /// Returns this chain with one more node at its end. `shared` true: other nodes may read the node before it. More
+  /// than kMaxSteps nodes are a bug of the caller.
   Pattern then(NodePattern next, bool shared = false) &&;
   /// The steps of the chain, in order. At least one.
   const std::vector<Step>& steps() const { return steps_; }
 
-  /// All matches in a model, ascending by ids. Nodes that shape repairs added do not match. O(nodes + matches).
+  /// All matches in a model, ascending by ids, in order of the chain. Nodes that shape repairs added do not match. The
+  /// time is linear in the size of the model and the number of matches of each first part of the chain.
   std::vector<Match> find(const ModelView& view) const;
-  /// True if the condition of the first step holds for the node. For chains of one step.
+  /// True if the condition of the first step holds for the node; later steps are ignored. It also holds for nodes that
+  /// shape repairs added.
   bool matches(const ModelView& view, const graph::Node& node) const;
 
  private:
   std::vector<Step> steps_;
 };
 
+/// Returns the chain with one more node at its end, which alone reads the node before it.
 Pattern operator>>(Pattern chain, NodePattern next);
 /// Makes a chain from one condition, so that >> can follow.
 inline Pattern chain(Pattern steps) { return steps; }

@@ -40,6 +40,7 @@ graph::Port emit_shape_repair(const AddNode& add, graph::Port source, const std:
 ///
 /// It is the type of the first input, with two exceptions. Unless the policy is to interpolate, height and width are
 /// the smallest of all inputs. If the policy is to pad channels with zeros, the number of channels is the largest.
+/// Inputs of another rank than the first do not count.
 graph::ValueType common_type(std::span<const graph::ValueType> have, const RepairPolicy& policy);
 /// The type to which one input of type `have` is repaired: `common`, but with its own size along `axis`, the axis of a
 /// concat; none for other joins.
@@ -48,13 +49,15 @@ graph::ValueType input_type(graph::ValueType common, const graph::ValueType& hav
 /// Makes the inputs of every join of a graph fit each other, in dependency order of the joins. Returns the types of the
 /// repaired graph.
 ///
-/// Before an input that does not fit, it inserts the nodes that `policy` specifies. Joins that fit stay as they are.
-/// Errors: kNotApplicable with the two shapes, if `policy` rejects the repair or no repair exists; those of
-/// `graph::infer_shapes` (kNotFound, kInvalidArgument).
+/// Before an input that does not fit, it inserts the nodes that `policy` specifies, or changes the width of the
+/// projection that an earlier repair inserted there. Joins that fit stay as they are.
+/// Errors: kNotApplicable for a repair that `policy` rejects or that does not exist, with both shapes, and for a
+/// missing node, a cycle, or shapes that do not fit; as in `graph::check_node` (kNotFound, kInvalidArgument).
 Result<graph::Types> repair_and_type(graph::Editor& editor, const graph::OpTable& ops, const RepairPolicy& policy);
 
 /// Ends a mutation: repairs joins, checks that the type of the output is that of `before`, and commits the edits.
-/// Errors: kNotApplicable with the reason, if a repair, this check or `graph::verify` fails.
+/// Errors: kNotApplicable with the reason, if a repair, this check or `graph::verify` fails; as in `graph::check_node`
+/// (kNotFound, kInvalidArgument) for an invalid node.
 Result<graph::Edited> finish_mutation(graph::Editor&& editor, const ModelView& before, const RepairPolicy& policy);
 
 }  // namespace lanista::mutate

@@ -24,7 +24,8 @@ class ShapeRepairTable {
   /// The result of `plan_shape_repair` from the type of node `from` to that of `to`. The reference lives as long as the
   /// table.
   const Result<std::vector<RepairOp>>& plan(graph::NodeId from, graph::NodeId to) { return entry(from, to).plan; }
-  /// The reason why the value of node `from` cannot be repaired to the type of node `to`, or no value if it can.
+  /// The reason why the value of node `from` cannot be repaired to the type of node `to`, or no value if it can. It
+  /// also tries the plan on the types. The reference lives as long as the table.
   const std::optional<std::string>& objection(graph::NodeId from, graph::NodeId to);
 
  private:

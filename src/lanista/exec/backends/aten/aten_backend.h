@@ -8,10 +8,10 @@
 
 namespace lanista::device {
 
-/// Returns the batched backend of a LibTorch device: "cpu", "host" or "cuda:N".
+/// Returns the batched backend of a LibTorch device: "cpu", "host" (for tests), "cuda:N", or "cuda" for "cuda:0".
 ///
-/// The backend exists until the process ends. Errors: kInvalidArgument for an unknown name; kUnavailable if this
-/// machine has no such device.
+/// The backend exists until the process ends. Errors: kUnavailable for an unknown name, or if this machine has no such
+/// device.
 Result<const program::Backend*> aten_backend(std::string_view device);
 
 /// Returns the sorted names of all step operators that this backend supports, with the optimiser updates.

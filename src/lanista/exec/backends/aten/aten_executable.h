@@ -19,13 +19,14 @@ namespace lanista::device {
 /// Executable of the batched backend: a step of all lanes is a sequence of ATen calls with a lane axis.
 ///
 /// States are the rows of one tensor [lanes, elements of StateFormat]. So attach, detach and clone copy one row. Masked
-/// or empty lanes between active ones are computed but never written.
+/// or empty lanes between active ones, on some devices all of them, are computed but never written.
 class AtenExecutable final : public program::SingleObjectExecutable {
  public:
-  /// Returns an executable that is compiled for `device`. `train` may be null; then the executable only predicts.
+  /// Returns an executable that is compiled for `device`. `train` may be null; then the executable only predicts. If
+  /// the device has too little memory for the states, the executable has fewer lanes, with a warning.
   ///
-  /// Errors: kInvalidArgument for invalid options; kUnimplemented for an operator without a table entry or a batch in
-  /// parts; kResourceExhausted.
+  /// Errors: kInvalidArgument for invalid options; kUnimplemented for an operator without a table entry, an unknown
+  /// optimiser or a batch in parts; kResourceExhausted.
   static Result<std::unique_ptr<program::Executable>> compile(const autodiff::TrainingStep* train,
                                                               const autodiff::InferenceStep& infer,
                                                               const program::ProgramOptions& options,

@@ -44,7 +44,8 @@ struct AtenFusion {
 /// Fusions by the names of the first and the second operator.
 using AtenFusions = std::map<std::pair<std::string, std::string>, AtenFusion>;
 
-/// Returns all fusions that `kernels` supports; none if it is null. `kernels` must outlive the result.
+/// Returns all fusions that `kernels` supports; none if it is null. If `precision` rounds operands (tf32, bf16), those
+/// with products are left out. `kernels` must outlive the result.
 AtenFusions aten_fusions(const LaneKernels* kernels, Precision precision);
 /// Adds fusions of cross-entropy with its gradient, and of an embedding with a positional embedding.
 void add_lane_elementwise_fusions(AtenFusions& fusions, const LaneKernels& kernels);

@@ -22,8 +22,8 @@ class AtenQueue {
   const std::optional<c10::Stream>& stream() const { return stream_; }
   /// Records `step` and returns a function that repeats its calls, on a GPU as one CUDA graph.
   ///
-  /// `step` calls ATen on tensors with fixed addresses and reads none of them on the host. Every lane must be masked
-  /// during the call, so that recording changes nothing.
+  /// `step` calls ATen on tensors with fixed addresses and reads none of them on the host. A GPU runs it several times
+  /// during the call, so every lane must be masked then. On the CPU it does not run here.
   virtual std::function<void()> record(const std::function<void()>& step) = 0;
   /// Waits until all calls of the queue are done. Throws c10::Error for a failure on the device.
   virtual void synchronise() = 0;

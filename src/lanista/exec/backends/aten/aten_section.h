@@ -32,7 +32,7 @@ class AtenSection {
                                   const std::map<graph::Port, graph::Port>& updatable_parameters = {});
 
   /// Runs all calls in order. `values` must have the values that the calls read from outside; it receives those of
-  /// `keep`.
+  /// `keep`. All other values that a call reads, also those from outside, are removed from it.
   ///
   /// `done` is called after every call of the plan. Throws DeviceOutOfMemory or std::runtime_error, with the name of
   /// the operator, for any exception of ATen.

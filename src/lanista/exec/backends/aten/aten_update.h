@@ -77,7 +77,7 @@ using AtenUpdate = Updated (*)(const UpdateHyperTable&, const Tensor& gradients,
 const std::map<std::string, AtenUpdate, std::less<>>& aten_updates();
 
 /// Returns the factor [lanes, 1] for gradient clipping: below 1 if the gradient norm of a lane exceeds its clip_norm,
-/// else 1.
+/// else 1; NaN if the norm is NaN. It is 1 for a lane without clipping.
 ///
 /// Norms are computed in double over `gradients` [lanes, parameters]; parameters without a gradient count as zero.
 Tensor clip_scale(const UpdateHyperTable& hyper, const Tensor& gradients);

@@ -21,11 +21,11 @@ class CudaKernels : public LaneKernels {
 Result<std::string> compile_lane_kernels(at::ScalarType type, int architecture,
                                          const std::vector<std::string>& libraries = {});
 
-/// Loads the lane kernels on GPU number `device`.
+/// Returns the lane kernels of GPU number `device`, which are compiled and loaded when they first run. A failure then
+/// throws c10::Error.
 ///
 /// `current_stream` returns the CUDA stream of the calling thread. `torch_folder` contains LibTorch's libraries, which
-/// may bring their own NVRTC.
-/// Errors: kUnavailable; the message names what is missing.
+/// may bring their own NVRTC. Errors: kUnavailable (the driver or the GPU); the message names what is missing.
 Result<std::unique_ptr<const CudaKernels>> cuda_kernels(int device, void* (*current_stream)(),
                                                         const std::string& torch_folder);
 

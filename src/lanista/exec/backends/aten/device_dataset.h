@@ -25,7 +25,8 @@ class DeviceDatasetCache {
   /// Address of the host table, type of the features, type of the targets. Programs may read one table as several
   /// types.
   using Key = std::tuple<const void*, int, int>;
-  /// Returns the data set of `key`. If no program uses one, it calls `make` and keeps the result; one thread at a time.
+  /// Returns the data set of `key`. If no program uses one, it calls `make`, one thread at a time, and returns its
+  /// result. A null result is not kept, so the next call makes it again.
   template <class Make>
   std::shared_ptr<const DeviceDataset> get(const Key& key, const Make& make) {
     const std::lock_guard lock(mutex_);

@@ -12,7 +12,8 @@ namespace lanista::device {
 /// Returns `x` with the strides of `like`, which must be dense. It copies x if the strides differ.
 Tensor with_layout_of(const Tensor& x, const Tensor& like);
 
-/// Runs an element-wise lane kernel on x, and on dy if it is defined. The result has the layout of x.
+/// Runs an element-wise lane kernel on x, and on dy if it is defined. The result has the layout of x if x is dense;
+/// else it is contiguous.
 ///
 /// `a` and `b` are the attributes of the operator.
 Tensor lane_elementwise(const LaneKernels& kernels, const char* kernel, const Tensor& x, const Tensor& dy = {},
@@ -36,7 +37,7 @@ struct LaneActivation {
   /// Operator names, in the order of `lane::ActivationFn` from kRelu on.
   static constexpr std::array<const char*, 5> kNames{"relu", "gelu", "silu", "hard_swish", "clip"};
   lane::ActivationFn of = lane::kNoActivation;  ///< function
-  double a = 0, b = 0;                          ///< attributes of the operator
+  double a = 0, b = 0;                          ///< limits of "clip"; 0 for the others
 
   /// Returns the activation of an operator or of its gradient; kNoActivation for any other operator.
   static LaneActivation of_call(const AtenCall& call);

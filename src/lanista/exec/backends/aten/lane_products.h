@@ -37,15 +37,17 @@ struct ProductEpilogue {
 
 /// Results of a product.
 struct ProductResult {
-  Tensor y;            ///< product [batch, m, n], dense
-  Tensor activated;    ///< f(y) [batch, m, n], dense; undefined unless requested
+  /// Product, with the outer dimensions of `left`: dense, or `destination`. Undefined if the update was applied.
+  Tensor y;
+  Tensor activated;    ///< f(y), dense; undefined unless requested
   Tensor column_sums;  ///< [batch, n]; undefined unless requested
 };
 
 /// Matrix products by lane kernels, all lanes in one launch.
 ///
 /// Operands are [batch, m, k] and [batch, k, n], or [outer, inner, .., ..], with any strides. The terms of an element
-/// are added in ascending order. Products with few elements and long sums are the exception: LibTorch computes them.
+/// are added in ascending order. LibTorch computes the exceptions: products with few elements and long sums, with
+/// rounded operands, without terms, or with matrices above 2^31 elements.
 class LaneProducts {
  public:
   /// `kernels` must outlive the object.

@@ -41,8 +41,8 @@ struct LaneRowsMean {
 LaneRowsMean lane_rows_mean(const LaneKernels& kernels, const Tensor& x, const Tensor& weight, const Tensor& bias,
                             double eps);
 
-/// Returns the sums of two quantities per column, in double: [lanes, parts, 2 columns]. `kernel` names the kernel that
-/// adds them.
+/// Returns the sums of two quantities per column of x [lanes, rows, columns], in double: [lanes, parts, 2 columns].
+/// `kernel` names the kernel that adds them. `call` has its other inputs; x, the result and the sizes are set here.
 Tensor column_moments(const LaneKernels& kernels, const char* kernel, const Tensor& x, lane::ColumnSum call);
 
 }  // namespace lanista::device

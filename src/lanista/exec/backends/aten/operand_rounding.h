@@ -8,7 +8,7 @@ namespace lanista::device {
 /// Returns x rounded to the nearest tf32 (10 bits of mantissa) or bf16 (7 bits) values, ties to even. The result is
 /// float32.
 ///
-/// NaN and infinity are unchanged. Lanes that share memory share it in the result too.
+/// With any other precision it returns x. NaN and infinity stay so. Lanes that share memory share it in the result too.
 Tensor rounded(const Tensor& x, Precision precision);
 
 /// Rounding of a product's operands, which are the first two inputs of its call. Sums and epilogues are not rounded.

@@ -65,7 +65,7 @@ class StepInputBuffer {
   /// Element type and sizes of a region.
   struct Layout {
     at::ScalarType type = at::kLong;  ///< element type
-    std::vector<std::int64_t> sizes;  ///< sizes; no sizes for an absent region
+    std::vector<std::int64_t> sizes;  ///< sizes; an absent region has a size of 0
   };
   /// Layout of every region.
   using Layouts = std::array<Layout, kRegions>;
@@ -93,7 +93,7 @@ class StepInputBuffer {
         reinterpret_cast<T*>(static_cast<char*>(host_buffers_[current_host_].data_ptr()) + step * step_bytes_ + begin),
         bytes / sizeof(T)};
   }
-  /// Enqueues the upload of all steps.
+  /// Enqueues the upload of all steps. Does nothing on the CPU, which reads the host buffer.
   void send();
   /// Enqueues the upload of one step to the region of the first step.
   void send_as_first(std::size_t step);

@@ -13,18 +13,19 @@
 
 namespace lanista::device {
 
-/// Executable of the block backend: one thread block runs one lane.
+/// Executable of the block backend: one thread block, or a team of blocks, runs one lane.
 ///
 /// Each occupied lane has a slab of device memory with its state, gradients and values. Its block interprets the calls
 /// of the program for a chunk of steps. The batches of a round of steps are uploaded together, and a launch writes
-/// losses to the host. Predictions and split steps run on the CPU: a CPU executable of one lane runs them on the
-/// downloaded state.
+/// losses to the host. A CPU executable of one lane runs other work on the downloaded state: predictions, split steps,
+/// and chunks with gradient norms or with a function before each commit.
 class BlockExecutable final : public program::SingleObjectExecutable {
  public:
-  /// Returns an executable that is compiled for `device`, which must outlive it.
+  /// Returns an executable that is compiled for `device`, which must outlive it. If `train` is null, it is a CPU
+  /// executable, which only predicts.
   ///
-  /// Errors: kInvalidArgument for invalid options; kUnimplemented for an unsupported operator, float64 or a batch in
-  /// parts; kResourceExhausted.
+  /// Errors: kInvalidArgument for invalid options; kUnimplemented for an unsupported operator or optimiser, a precision
+  /// other than float32, a batch in parts or a model in stages; kResourceExhausted; kUnavailable (the device failed).
   static Result<std::unique_ptr<program::Executable>> compile(BlockDevice& device, const autodiff::TrainingStep* train,
                                                               const autodiff::InferenceStep& infer,
                                                               const program::ProgramOptions& options);

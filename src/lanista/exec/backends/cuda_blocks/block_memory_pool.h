@@ -17,8 +17,8 @@ enum class MemoryKind : std::uint8_t {
 
 /// Pool of a device's free memory. It saves driver calls, which would wait for all work of the device.
 ///
-/// If the free memory exceeds its limit, the pool frees the allocation that was released first. If an allocation fails,
-/// the pool frees all its memory and tries once more. Thread-safe.
+/// If the free memory exceeds its limit, the pool frees those allocations that were released first; one above the limit
+/// it frees at once. If an allocation fails, the pool frees all its memory and tries once more. Thread-safe.
 class BlockMemoryPool {
  public:
   /// Largest number of free bytes that a pool keeps, for each kind of memory.
@@ -34,8 +34,8 @@ class BlockMemoryPool {
   /// Makes an empty pool that keeps at most `most` free bytes.
   explicit BlockMemoryPool(Limits most) : limits_(most) {}
 
-  /// Returns uninitialised memory of at least `bytes` bytes, free memory first. Throws what BlockDevice::allocate
-  /// throws.
+  /// Returns uninitialised memory of at least `bytes` bytes. It takes free memory of up to about twice that size, else
+  /// new memory. Throws what BlockDevice::allocate throws.
   Allocation take(BlockDevice& device, MemoryKind kind, std::int64_t bytes);
   /// Gives memory of `take` back to the pool. Work of the device that still uses it must be ordered before any new
   /// work.

@@ -92,7 +92,8 @@ class Emitter {
   /// Returns the layout of the states.
   const program::StateFormat& state_format() const { return state_format_; }
 
-  /// Fuses epilogues, places barriers, resolves operands to words of the slab, and returns the program.
+  /// Moves calls that read only parameters to the front, fuses calls, places barriers, resolves operands to words of
+  /// the slab, and returns the program.
   ///
   /// `arena_words` is the size of the region kArena in words. The emitter must not be used after it.
   BlockProgram finish(std::int64_t arena_words) &&;

@@ -21,7 +21,7 @@ CppEmitters sequence_emitters();
 inline std::string text(std::int64_t number) { return std::to_string(number); }
 
 /// `pattern` with each $name replaced: from `more`, or $y (name of the node's value), $size (number of its elements for
-/// one sample), $x (name of the first input). An unknown name aborts.
+/// one sample), $x (name of the first input). An unknown name throws InternalError.
 std::string fill_template(std::string_view pattern, const CppNode& node, const CppValues& more = {});
 
 /// The C++ text " + n3_bias[index]" for node 3 and parameter "bias"; empty unless `is_present`.

@@ -62,11 +62,11 @@ CppEmitters cpp_emitters();
 ///   }
 ///
 /// With LANISTA_MODEL_MAIN defined it is a program. It reads samples from stdin, one in each line, and prints the
-/// outputs and, if there are labels, the label of the largest output. Weights are exact; sums may be rounded in another
-/// order than in training. For `weights` see float_weights(). Equal arguments give equal text. Errors: those of
-/// verify() (kNotFound, kInvalidArgument); kUnimplemented for an operator without an emitter, by name; kInvalidArgument
-/// for a weight that is missing, not finite or of another shape, and for a mean or scale of the wrong size. Also
-/// kResourceExhausted above 16 million weights, which compilers cannot handle.
+/// outputs and, if there is a label for each output, the label of the largest. Weights are exact; sums may be rounded
+/// in another order than in training. For `weights` see float_weights(). Equal arguments give equal text. Errors: those
+/// of verify() (kNotFound, kInvalidArgument); kUnimplemented for an operator without an emitter, by name;
+/// kInvalidArgument for a weight that is missing, not finite or of another shape, and for a mean or scale of the wrong
+/// size. Also kResourceExhausted above 16 million weights, which compilers cannot handle.
 Result<std::string> to_cpp(const graph::Graph& graph, std::span<const Tensor> weights, const CppExport& options = {},
                            const graph::OpTable& ops = graph::builtin_ops(),
                            const CppEmitters& emitters = cpp_emitters());

@@ -11,7 +11,8 @@ namespace lanista::formats {
 
 using CppValues = std::map<std::string, std::string, std::less<>>;  ///< replacements by name, without the $
 
-/// `text` with each $name (lower-case letters and underscores) replaced by its value. A name without a value aborts.
+/// `text` with each $name (lower-case letters and underscores) replaced by its value. A name without a value throws
+/// InternalError.
 std::string cpp_fill(std::string_view text, const CppValues& values);
 
 /// `text` with `columns` spaces in front of every line that is not empty.
@@ -20,10 +21,11 @@ std::string cpp_indent(std::string_view text, std::size_t columns);
 /// C++ text of nested loops around `body`, one for each of `dims`: counter i0 from 0 to dims[0] - 1 is the outermost.
 std::string cpp_loops(const std::vector<std::int64_t>& dims, std::string_view body);
 
-// C++ literals of finite numbers; other numbers abort.
-std::string cpp_hex(float value);     ///< exact, hexadecimal: "-0x1.8p+1f"
-std::string cpp_hex(double value);    ///< exact, hexadecimal: "0x1p-3"; aborts if not finite
-std::string cpp_float(double value);  ///< the nearest float in decimals: "1e-05f", "3.0f"
+// C++ literals of finite numbers; other numbers throw InternalError.
+std::string cpp_hex(float value);   ///< exact, hexadecimal: "-0x1.8p+1f"; throws InternalError if not finite
+std::string cpp_hex(double value);  ///< exact, hexadecimal: "0x1p-3"; throws InternalError if not finite
+/// The nearest float in decimals: "1e-05f", "3.0f". Throws InternalError if that is not finite.
+std::string cpp_float(double value);
 
 /// A C++ string literal, with quotes, for any bytes.
 std::string cpp_string(std::string_view text);

@@ -31,7 +31,7 @@ struct OnnxNode {
 struct OnnxValueInfo {
   std::string name;                      ///< name of the value
   ElementType type = ElementType::kF32;  ///< type of its elements
-  std::vector<std::int64_t> shape;       ///< dimensions; -1: the batch, written as "N"
+  std::vector<std::int64_t> shape;       ///< dimensions; -1: an unknown size such as the batch, written as "N"
 };
 
 /// The content of an ONNX file.

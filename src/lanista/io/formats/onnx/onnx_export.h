@@ -89,8 +89,9 @@ OnnxMappings onnx_mappings();
 ///
 /// The input is "input" [N, features...] (int64 for tokens, else float), the output is "output" [N, ...]. For `weights`
 /// see float_weights(). Equal arguments give equal models. Errors: those of verify() (kNotFound, kInvalidArgument);
-/// kUnimplemented for an operator without a mapping, by name; kInvalidArgument for a weight that is missing or has
-/// another shape, and for a mean or scale of the wrong size.
+/// kUnimplemented for an operator without a mapping, by name, and for a node that reads a second output. Also
+/// kInvalidArgument for a weight that is missing or has another shape. The same code is for numbers in `options` that
+/// are not finite or too few, a scale of 0, and a mean or scale of tokens.
 Result<OnnxModel> to_onnx(const graph::Graph& graph, std::span<const Tensor> weights, const OnnxExport& options,
                           const graph::OpTable& ops = graph::builtin_ops(),
                           const OnnxMappings& mappings = onnx_mappings());

@@ -22,7 +22,8 @@ struct ByteBudget {
 /// None if exporters do not use the operator on constants, if it has several outputs or unusual types, or if the first
 /// input is absent. An absent input is null in `inputs`. The bytes of the result are subtracted from `budget`. The
 /// arithmetic follows ONNX: integers divide towards zero, shapes broadcast. Errors: kDataLoss where the node breaks a
-/// rule of its operator; kUnimplemented for integers that overflow; kResourceExhausted.
+/// rule of its operator; kInvalidArgument for a Reshape to another number of elements; kUnimplemented for numbers that
+/// overflow, and a Range without an end; kResourceExhausted.
 Result<std::optional<Tensor>> fold_node(const OnnxNode& node, std::span<const Tensor* const> inputs,
                                         ByteBudget& budget);
 

@@ -55,8 +55,8 @@ struct FoldContext {
     return integers_of(input(i));
   }
 
-  /// The integers of input `i`, else of attribute `name`, as in old opsets; none if both are absent. Errors: kDataLoss,
-  /// as above.
+  /// The integers of input `i`, else of attribute `name`, as in old opsets; none if both are absent. Errors: kDataLoss
+  /// (an input or attribute that is no list of integers).
   Result<std::optional<List>> list(const char* name, std::size_t i) const {
     if (has(i)) {
       LANISTA_ASSIGN(List numbers, list(i));
@@ -85,7 +85,8 @@ struct FoldContext {
     return tensor;
   }
 
-  /// A copy of input 0 in another shape with the same number of elements. Errors: kDataLoss, kResourceExhausted.
+  /// A copy of input 0 in another shape. Precondition: the shape has the same number of elements, which is not checked.
+  /// Errors: kDataLoss (more than 64 dimensions), kResourceExhausted.
   FoldResult in_shape(List shape) const {
     if (shape.size() > kMaxRank) return malformed("a tensor has more than 64 dimensions");
     LANISTA_TRY(budget.spend(input().bytes.size()));

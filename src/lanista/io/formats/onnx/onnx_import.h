@@ -36,7 +36,8 @@ struct OnnxImport {
 /// Converts the inference graph of an ONNX model to a model of graph::builtin_ops() that computes the same and can be
 /// trained.
 ///
-/// The model has opset 9 to 28, one float input with the batch first, and one output. A fixed batch becomes any batch.
+/// The model has opset 9 to 28, one output, and one input: float, or int64 or int32 for tokens. Its batch is the first
+/// size, and all other sizes are known. A fixed batch becomes any batch.
 /// Constants are folded into weights. Groups of nodes that form one operator (gelu, silu, group norm, batch norm with
 /// its scale) become that operator. Nodes that the output does not need are ignored. Errors: kUnimplemented with the
 /// node and the operator, attribute or constant without counterpart; kDataLoss for attributes and weights of the wrong

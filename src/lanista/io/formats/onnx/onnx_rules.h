@@ -108,8 +108,8 @@ class NodeReader {
   /// The integers of the constant that is input `i`. Errors: kDataLoss (absent, no integers, or several dimensions),
   /// kUnimplemented (computed).
   Result<List> integers(std::size_t i) const;
-  /// The integers of the attribute, as in old opsets, else of input `i`; none if both are absent. Errors: as
-  /// the form without an attribute.
+  /// The integers of the attribute, as in old opsets, else of input `i`; none if both are absent. Errors: kDataLoss (no
+  /// list of integers), kUnimplemented (input `i` is computed).
   Result<std::optional<List>> integers(std::string_view attribute, std::size_t i) const;
   /// The integers of input `i`, which is a constant or computed from shapes. Errors: kDataLoss, kUnimplemented
   /// (neither).
@@ -211,7 +211,8 @@ Result<Rewrite> linear_group(const NodeReader& node_reader);
 Result<Rewrite> causal_mask_group(const NodeReader& node_reader);
 /// The rule that imports two MatMul with constant averaging matrices as the operator adaptive_avg_pool2d.
 Result<Rewrite> adaptive_pool_group(const NodeReader& node_reader);
-/// The rule for a chain of Add, Sub, Mul or Div with constants, which ends in one of them.
+/// The rule that imports a chain of Add, Sum, Sub, Mul or Div with constants, which ends in one of them. It becomes
+/// scale_by, positional_embedding, depthwise_conv2d, or a part of the batch_norm before it.
 Result<Rewrite> affine_group(const NodeReader& node_reader);
 
 /// The notice for a gelu with erf. The operator gelu has the tanh form.
@@ -236,8 +237,9 @@ Tensor times(Tensor tensor, double factor);
 /// vector `bias` (null: none). Matrix and vector are multiplied by their factors.
 Rewrite linear_rewrite(std::string input, const Tensor& matrix, bool is_transposed, const Tensor* bias,
                        double matrix_factor = 1, double bias_factor = 1);
-/// The port of `value` in the shape [batch, rest…] with the same number of elements. It adds a node if the value has
-/// another shape. Errors: those of ModelWriter::add().
+/// The port of `value` in the shape [batch, rest…] with the same number of elements. If the value has another shape, it
+/// adds reshape or flatten, after the value before other reshapes. An adaptive_avg_pool2d to [C] becomes
+/// global_avg_pool. Errors: those of ModelWriter::add().
 Result<graph::Port> in_shape(ModelWriter& writer, graph::Port value, const List& rest);
 /// The attributes and parameters of an ONNX node BatchNormalization.
 struct BatchNorm {
