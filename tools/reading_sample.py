@@ -3,13 +3,14 @@
 
 usage: reading_sample.py SEED [COUNT] > SHEET
 
-The sheet has each declaration with its comment and no function body. A structure has its first fields, and an
-enumeration its values. A member has the comment of its class, as a reader of the header has. Modules take turns, in an
-order that the seed gives, so that all of them appear. Lines on standard error name the place of each declaration, for
-the grader. A reader gets the sheet and docs/glossary.md alone.
+The sheet has each declaration with its comment and no function body. A type has its public members, up to sixty lines.
+A member has the comment of its class, as a reader of the header has. Modules take turns, in an order that the seed
+gives, so that all of them appear. Lines on standard error name the place of each declaration, for the grader. A reader
+gets the sheet and docs/glossary.md alone.
 """
 import os
 import random
+import re
 import subprocess
 import sys
 
@@ -26,24 +27,54 @@ def comment_above(lines, d):
     return "".join(line + "\n" for line in lines[first:d.first - 1])
 
 
-def values_of(lines, d):
-    """The values of an enumeration, at most twenty lines."""
-    found = []
-    for line in lines[d.first - 1:d.first + 19]:
-        found.append(line)
-        if "}" in line:
-            break
-    return "\n".join(found)
+def end_of(text, at, opening="{", closing="}"):
+    """The position behind the bracket that closes the one at `at`. Comments and strings are skipped."""
+    depth = 0
+    for m in re.compile(r'//[^\n]*|"(?:[^"\\\n]|\\.)*"|' + "|".join(map(re.escape, opening + closing))).finditer(text, at):
+        depth += {opening: 1, closing: -1}.get(m.group(), 0)
+        if depth == 0:
+            return m.end()
+    return len(text)
 
 
-def fields_of(lines, d):
-    """The first lines of a structure, up to its first function with a body."""
-    found = []
-    for line in lines[d.first:d.first + 14]:
-        if line in ("};", "") or "{" in line.split("//")[0].replace("{}", "") and ")" in line:
-            break
-        found.append(line)
-    return " {\n" + "\n".join(found) if found else ""
+def without_bodies(text):
+    """The declarations of a type's braces, with `;` in place of each function body and its initialisers."""
+    out, begin, at = [], 0, 0
+    for m in iter(lambda: re.compile(r'//[^\n]*|"(?:[^"\\\n]|\\.)*"|[;{]').search(text, at), None):
+        at = m.end()
+        head = re.sub(r"//[^\n]*", "", text[begin:m.start()])
+        if m.group() == "{" and ")" in head and not re.search(r"\b(struct|class|enum|union)\b|=\s*$", head):
+            at = end_of(text, m.start())
+            initialisers = re.search(r"\)\s*(noexcept\s*)?:\s", text[begin:m.start()])
+            last = begin + initialisers.start() + 1 if initialisers else m.start()
+            out.append(text[begin:last].rstrip() + ";")
+            begin = at
+        elif m.group() == "{":
+            at = end_of(text, m.start()) if not re.search(r"\b(struct|class|union)\b", head) else at
+        elif m.group() == ";":
+            out.append(text[begin:at])
+            begin = at
+    return "".join(out) + text[begin:]
+
+
+def type_of(lines, d, most=60):
+    """A type with its public members and without function bodies, at most `most` lines."""
+    text = "\n".join(lines[d.first - 1:])
+    brace = re.search(r"[;{]", re.sub(r"//[^\n]*", lambda m: " " * len(m.group()), text))
+    if brace is None or text[brace.start()] == ";":
+        return text[:brace.end()] if brace else text
+    head, body = text[:brace.end()], text[brace.end():end_of(text, brace.start()) - 1]
+    is_public, found = not text.lstrip().startswith("class"), []
+    if not re.match(r"\s*enum", text):
+        body = without_bodies(body)
+    for line in body.split("\n"):
+        if re.fullmatch(r" ?(public|protected|private):\s*", line):
+            is_public = line.strip() == "public:"
+        elif is_public and line.strip():
+            found.append(line)
+    if len(found) > most:
+        found[most:] = ["  // (and further members)"]
+    return head + "\n" + "\n".join(found) + "\n};"
 
 
 def declarations_of(path):
@@ -56,13 +87,10 @@ def declarations_of(path):
     for d in reader.found:
         if d.trivial or d.kind not in ("function", "type"):
             continue
-        last = min(d.last, d.first + 5)
-        text = "\n".join(lines[d.first - 1:last])
-        head = text.split("{")[0].rstrip() if d.kind == "type" or ") {" in text or ") const {" in text else text
-        if d.kind == "type" and lines[d.first - 1].strip().startswith("struct"):
-            head += fields_of(lines, d)
-        if d.kind == "type" and lines[d.first - 1].strip().startswith("enum"):
-            head = values_of(lines, d)
+        text = "\n".join(lines[d.first - 1:min(d.last, d.first + 5)])
+        head = text.split("{")[0].rstrip() if ") {" in text or ") const {" in text else text
+        if d.kind == "type":
+            head = type_of(lines, d)
         owner = types.get("::".join(d.scope)) if d.scope else None
         about = f"// In class {d.scope[-1]}:\n" + comment_above(lines, owner) if owner else ""
         yield d, about + comment_above(lines, d) + head
