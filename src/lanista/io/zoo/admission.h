@@ -29,18 +29,19 @@ std::vector<std::string> surplus_replicas(std::vector<Replica> replicas, std::si
 
 /// A model that may be evicted for lack of space.
 struct EvictionCandidate {
-  std::string id;              ///< Id of the model.
-  std::int64_t bytes = 0;      ///< Size of its file of weights.
-  double value = 0;            ///< Saving by starts from it, as a number of trainings; older ones count less.
-  bool held = false;           ///< True: pinned or leased, so it stays.
-  std::vector<double> serves;  ///< For each recent query: similarity times rank of quality, in [0, 1].
+  std::string id;          ///< Id of the model.
+  std::int64_t bytes = 0;  ///< Size of its file of weights.
+  double value = 0;        ///< Saving by starts from it, as a number of trainings; older ones count less.
+  bool held = false;       ///< True: pinned or leased, so it stays.
+  /// For each recent query: similarity times rank of quality, in [0, 1]. Equally long for all candidates.
+  std::vector<double> serves;
 };
 /// The ids of models to evict so that the others have at most `budget` bytes, in the order of `residents`. If held
 /// models have more, all others are evicted.
 ///
-/// Held models stay. The others are kept greedily by their gain for each byte. A set is worth the values of its models
-/// and, for each query, the best `serves` (facility location). O(residents^2 x queries) at worst; a gain that fell is
-/// computed again only when it is the largest.
+/// Held models stay. The others are kept greedily by their gain for each byte, as far as they fit. A set is worth the
+/// values of its models and, for each query, the best `serves` (facility location). O(residents^2 x queries) at worst;
+/// a gain that fell is computed again only when it is the largest.
 std::vector<std::string> choose_evicted(std::span<const EvictionCandidate> residents, std::int64_t budget);
 
 }  // namespace lanista::zoo

@@ -28,7 +28,7 @@ struct ParentMatch {
   Match match;           ///< how its graph matches the child's
 };
 
-/// The score of a start from a parent, in [0, 1]; larger is better.
+/// The score of a start from a parent, (3 start_benefit + keeps + rank) / 5, in [0, 1]; larger is better.
 ///
 /// `start_benefit` is Match::start_benefit. `keeps` is the part of the parent's function that the child keeps
 /// (function_overlap()). `rank` is the share of candidates with a quality of at most the parent's. All are in [0, 1].
@@ -49,8 +49,8 @@ struct SearchOptions {
 
 /// Counts of one search.
 struct SearchStats {
-  std::int64_t candidates = 0;  ///< number of models of the task
-  std::int64_t aligned = 0;     ///< number of models that were aligned with the child
+  std::int64_t candidates = 0;  ///< number of models of the task, also those that SearchOptions::admits refuses
+  std::int64_t aligned = 0;     ///< number of models that were aligned with the child; 0 if an equal model was found
 };
 
 /// Trained models in memory, by task, with a search for the best parent. Several threads may call const functions at a
@@ -69,6 +69,7 @@ class Catalogue {
   /// Removes a model and an entry of rank_only(). True: a model had the id; false also for an entry of rank_only()
   /// alone.
   bool remove(const std::string& id);
+  /// The number of models, without entries of rank_only().
   std::size_t size() const { return entries_.size(); }
   /// The table of node signatures that all packed models of this catalogue refer to.
   Signatures& signatures() { return signatures_; }

@@ -26,7 +26,7 @@ class SqlRow {
  public:
   explicit SqlRow(sqlite3_stmt* statement) : statement_(statement) {}
   std::int64_t integer(int column) const;   ///< a column as an integer; 0 for null
-  double real(int column) const;            ///< a column as a real number
+  double real(int column) const;            ///< a column as a real number; 0 for null
   std::string text(int column) const;       ///< a copy of a column as text; empty for null
   std::string_view blob(int column) const;  ///< the bytes of a column, valid as long as the row
 
@@ -48,12 +48,14 @@ class Database {
     kWrite,   ///< read and write
     kCreate,  ///< read, write, and create the file
   };
-  /// The cost limit of a statement is this number plus the bytes of the file and its log. The cost is the sum of steps
+  /// The default of `fixed_query_cost`. The cost limit of a statement is that number plus the bytes of the file and its
+  /// log. The cost is the sum of steps
   /// of SQLite's virtual machine, pages read, and bytes of rows. A zoo of 100,000 models needs a third of it at most.
   static constexpr std::int64_t kFixedQueryCost = 10'000'000;
 
   /// Opens the file `path`; a link as its last component is refused. Errors: also kFailedPrecondition (kRead without
-  /// write permission, while changes are only in the log).
+  /// write permission, while changes are only in the log), kUnimplemented (an SQLite that cannot switch off what the
+  /// index must not have).
   static Result<Database> open(const std::string& path, Access access, std::int64_t fixed_query_cost = kFixedQueryCost);
   /// Opens a new, empty database in memory.
   static Result<Database> open_in_memory();

@@ -27,7 +27,7 @@ inline constexpr const char* kModelColumns =
     "facts, weights, family FROM models ";
 
 /// The model in a row of a query that begins with kModelColumns. Errors: kDataLoss (a value out of range, with the
-/// model, the column and what is allowed).
+/// model, the column and what is allowed). Facts that are not a JSON object become an empty object.
 Result<StoredModel> stored_model(const SqlRow& row);
 
 /// Checks the sizes of task, metric, origin, facts and graph of a new model, and the depth of its facts. `graph_bytes`
@@ -35,7 +35,8 @@ Result<StoredModel> stored_model(const SqlRow& row);
 /// long, or facts that are nested too deep).
 Result<void> check_new_texts(const NewModel& model, std::size_t graph_bytes);
 
-/// A text from the index in single quotes, for messages: printable, in one line, at most 80 bytes of it.
+/// A text from the index in single quotes, for messages: printable, in one line, at most 80 bytes of it. A text that
+/// was cut ends with "…".
 std::string in_quotes(std::string_view text);
 
 /// True means that a JSON text has more than `most` levels of objects and arrays. It need not be valid JSON.

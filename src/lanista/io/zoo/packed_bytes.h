@@ -15,7 +15,8 @@ inline constexpr std::int64_t kViewVersion = 1;
 std::string packed_bytes(const PackedModel& model, const std::vector<std::int64_t>& numbers);
 
 /// Reads what packed_bytes() wrote. `places` maps the number of a signature in the index to its position in `table`.
-/// Errors: kDataLoss (a wrong size, an input that does not precede its reader, an unknown number).
+/// Errors: kDataLoss (a wrong size, no nodes or more than 100,000, an input that does not precede its reader, an
+/// unknown number).
 Result<PackedModel> packed_from_bytes(std::string_view bytes, const std::map<std::int64_t, std::uint32_t>& places,
                                       const Signatures& table);
 
@@ -25,8 +26,8 @@ std::string signature_text(const Signature& signature);
 /// Errors: kDataLoss (an invalid shape, more than 64 shapes, or more than 2^40 elements).
 Result<Signature> signature_from_text(std::string_view text);
 
-/// The structure of a model as a hash: equal for models that differ only in widths and window sizes. `table` has the
-/// signatures of the model.
+/// The structure of a model as a hash: equal for models that differ only in ids, the order of inputs, and attributes
+/// that are not in MatchModel::Node::kind, such as widths and window sizes. `table` has the signatures of the model.
 Digest relaxed_hash(const PackedModel& model, const Signatures& table);
 
 }  // namespace lanista::zoo

@@ -35,6 +35,7 @@ struct Store::State {
   mutable std::mutex mutex;                              ///< guards all members
   mutable std::map<std::string, CachedCatalogue> known;  ///< by "t " and task, or "f " and family
 
+  /// The file system `confined`.
   FileSystem& files() const { return *confined; }
   /// The path of the folder of weights.
   std::string weights_folder() const { return folder + "/" + std::string(kWeightsName); }
@@ -56,10 +57,12 @@ struct Store::State {
   bool is_sweepable(const std::string& name) const;
   /// Removes the file `name` in the folder of weights if is_sweepable(); else it stays, without an error.
   Result<void> remove_file(const std::string& name);
-  /// Removes the files of weights of the removed models `ids`, unless other models have the same weights.
+  /// Removes the files of weights of the removed models `ids`, unless other models have the same weights. It is a
+  /// change of its own, so it must not be called within Database::change().
   Result<void> drop_files(const std::vector<std::string>& ids);
-  /// Sets the state of a model to "removed" or "quarantined", with the reason `why`. Precondition: within
-  /// Database::change(). Errors: kNotFound (no such model, or a removed one).
+  /// Sets the state of a model to "removed" or "quarantined", with the first kMaxText bytes of `why` as the reason, and
+  /// the number of a new change. Precondition: within Database::change(). Errors: kNotFound (no such model, or a
+  /// removed one).
   Result<void> mark_removed(const std::string& id, const std::string& state, const std::string& why);
 };
 

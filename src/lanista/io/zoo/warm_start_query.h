@@ -33,8 +33,8 @@ struct WarmStart {
 };
 
 /// The best start for `child` among models of `task` in `catalogue`; none if no model fits. `graph_of` returns the
-/// graph of a model by id. Errors: those of graph::verify() (kNotFound, kInvalidArgument) for the child; those of
-/// `graph_of`.
+/// graph of a model by id, and is called for the parent only. Errors: those of graph::verify() (kNotFound,
+/// kInvalidArgument) for the child or the parent; those of `graph_of`.
 Result<std::optional<WarmStart>> query(const Catalogue& catalogue, const std::string& task, const graph::Graph& child,
                                        const graph::OpTable& ops,
                                        const std::function<Result<graph::Graph>(const std::string&)>& graph_of,

@@ -24,7 +24,7 @@ namespace lanista::zoo {
 struct NewModel {
   graph::Graph graph;                               ///< Its graph.
   TaskKey task;                                     ///< Task that it was trained for.
-  std::vector<Tensor> tensors;                      ///< All parameters and buffers of the graph, of one precision.
+  std::vector<Tensor> tensors;                      ///< All parameters and buffers, all float32 or all float64.
   double quality = 0;                               ///< Its result on rows that were not trained on; larger is better.
   std::string metric;                               ///< Metric of `quality`: "accuracy"; "-rmse" for a negated metric.
   std::optional<double> chance = {};                ///< Quality of a guess, if it is known.
@@ -83,8 +83,8 @@ struct Finding {
 /// The result of a garbage collection of the zoo.
 struct GcResult {
   std::vector<std::string> evicted;  ///< ids of evicted models
-  std::int64_t orphans = 0;          ///< number of removed files without a model
-  std::int64_t bytes = 0;            ///< bytes of all files of weights that remain
+  std::int64_t orphans = 0;          ///< number of removed files, those of evicted models included
+  std::int64_t bytes = 0;            ///< sum of StoredModel::bytes of the live models that remain
 };
 
 /// A zoo on disk. Any number of processes may read and write it at the same time.
@@ -102,7 +102,7 @@ class Store {
   };
   /// Settings of a store.
   struct Options {
-    std::int64_t replicas = 3;                ///< largest number of models of one task and structure
+    std::int64_t replicas = 3;                ///< largest number of models of one task and structure; below 1: 1
     FileSystem* files = &real_file_system();  ///< for weights; must outlive the store
   };
   /// Opens the zoo in `folder`. A writer also removes files that crashed processes left. Nothing is written before the
@@ -110,17 +110,20 @@ class Store {
   /// folder with other files, with up to three of their names; an index with other tables). Also kFailedPrecondition (a
   /// link, a FIFO, a device, a file with several names or of another user in place of one of the zoo's files).
   static Result<Store> open(const std::string& folder, Mode mode, const Options& options);
-  /// Opens the zoo in `folder` with default options, as above.
+  /// Opens the zoo in `folder` with default options. Errors: those of open() with options.
   static Result<Store> open(const std::string& folder, Mode mode) { return open(folder, mode, Options()); }
   Store(Store&&) noexcept;
   Store& operator=(Store&&) noexcept;
   ~Store();
 
-  /// Adds a trained model, unless admission_refusal() or enough better models of its structure refuse it. `now` is the
-  /// time in seconds on the clock of lease(); leases that have expired by then protect no model. With 0 all leases
-  /// count. Errors: those of graph::verify() (kNotFound, kInvalidArgument). Also kInvalidArgument (a tensor that is
-  /// missing, has another shape or belongs to no node, with its name; a quality that is not finite; texts that are too
-  /// long).
+  /// Adds a trained model, unless admission_refusal() or enough better models of its structure refuse it. Worse models
+  /// of its structure are removed if there are more than Options::replicas. An equal model that is not live is
+  /// replaced.
+  ///
+  /// `now` is the time in seconds on the clock of lease(); leases that have expired by then protect no model. With 0
+  /// all leases count. Errors: those of graph::verify() (kNotFound, kInvalidArgument). Also kInvalidArgument (a tensor
+  /// that is missing, occurs twice, has another shape or type or belongs to no node, with its name; a quality that is
+  /// not finite; texts that are too long).
   Result<AddResult> add(const NewModel& model, const graph::OpTable& ops, std::int64_t now = 0);
 
   /// The models that find() and lease_all() select.
@@ -128,7 +131,8 @@ class Store {
     kTask,    ///< models with an equal TaskKey
     kFamily,  ///< models with an equal TaskKey::family(), on any data
   };
-  /// The live models of a task or family, for a search. They are cached: a later call reads only what changed since.
+  /// The live models of a task or family, for a search. Quarantined ones count only in ranks of quality
+  /// (Catalogue::rank_only). They are cached: a later call reads only what changed since.
   /// The catalogue is never changed after it was returned. `skipped` (may be null) is set to one text for users for
   /// each row that cannot be read.
   Result<std::shared_ptr<const Catalogue>> find(const TaskKey& task, Scope scope = Scope::kTask,
@@ -149,10 +153,10 @@ class Store {
   /// damaged row is appended to `skipped` (may be null).
   Result<std::vector<StoredModel>> list(std::vector<std::string>* skipped = nullptr) const;
 
-  /// Removes a model, and its file of weights unless another model has equal weights.
+  /// Removes a model, also a pinned or leased one, and its file of weights unless another model has equal weights.
   Result<void> remove(const std::string& id);
-  /// Sets a model to quarantined, with the reason `why` for users: it is listed and never offered. For models with
-  /// damaged files or weights that are not finite.
+  /// Sets a model to quarantined, also a pinned or leased one, with the reason `why` for users: it is listed and never
+  /// offered. Its file of weights stays. For models with damaged files or weights that are not finite.
   Result<void> quarantine(const std::string& id, const std::string& why);
   /// Pins (true) or unpins a live model. Pinned models are neither evicted nor replaced.
   Result<void> pin(const std::string& id, bool pinned);
@@ -183,9 +187,9 @@ class Store {
   /// Checks the whole zoo and returns the problems; empty: none. It compares graphs with their hashes and packed forms,
   /// and files with their SHA-256, and lists files without a model. It changes nothing.
   Result<std::vector<Finding>> verify(const graph::OpTable& ops) const;
-  /// Removes files without a model and the rest of removed models. With a budget in bytes it evicts models until the
-  /// weights fit, in an order by similarity to recent queries, quality, and savings; see choose_evicted(). Without one
-  /// it evicts none. `now` is the time in seconds on the clock of lease().
+  /// Removes files without a model, the rest of removed models, and expired leases. With a budget in bytes it evicts
+  /// models until the weights fit, in an order by similarity to recent queries, quality, and savings; see
+  /// choose_evicted(). Without one it evicts none. `now` is the time in seconds on the clock of lease().
   Result<GcResult> gc(std::int64_t now, std::optional<std::int64_t> budget = std::nullopt);
 
  private:

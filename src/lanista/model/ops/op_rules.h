@@ -77,11 +77,12 @@ struct SliceRange {
   std::int64_t begin;  ///< index of the first element, from 0
   std::int64_t len;    ///< number of elements
 };
-/// The part of data input 0 that a `slice` node selects. Errors: kInvalidArgument for an axis or elements that the
-/// input lacks.
+/// The part of data input 0 that a `slice` node selects. A negative `start`, and an `end` of 0 or below, count from the
+/// end of the axis. Errors: kInvalidArgument for an axis or elements that the input lacks, or for no elements.
 Result<SliceRange> slice_range(const OpArgs& args);
 
-/// The output {height, width} of `resize` or `upsample`. Errors: kInvalidArgument for a side above 2^20.
+/// The output {height, width} of `upsample` (the input times `factor`, if that is set) or `resize` (`out`). Errors:
+/// kInvalidArgument for a list that has not one or two elements, or a side above 2^20.
 Result<std::pair<std::int64_t, std::int64_t>> resized(const OpArgs& args);
 
 /// Returns those attributes of `from` that are set and have a name in `names`. A gradient operator copies them.
@@ -108,13 +109,14 @@ void add_elementwise_gradient(OpDef& def, SavedValue saved);
 
 /// Adds the definitions of `input` and `output` to the table. Errors: kAlreadyExists for a name in the table.
 Result<void> add_source_ops(OpTable& table);
-/// Adds the definitions of `linear` and related operators. Errors: kAlreadyExists.
+/// Adds the definitions of `linear` and `matmul`. Errors: kAlreadyExists.
 Result<void> add_linear_ops(OpTable& table);
 /// Adds the definitions of convolutions of images. Errors: kAlreadyExists.
 Result<void> add_conv_ops(OpTable& table);
 /// Adds the definitions of normalisations. Errors: kAlreadyExists.
 Result<void> add_norm_ops(OpTable& table);
-/// Adds the definitions of smooth activations, softmax and dropout. Errors: kAlreadyExists.
+/// Adds the definitions of `relu`, smooth activations, `identity`, `zero`, `softmax` and `dropout`. Errors:
+/// kAlreadyExists.
 Result<void> add_activation_ops(OpTable& table);
 /// Adds the definitions of pooling operators of images. Errors: kAlreadyExists.
 Result<void> add_pool_ops(OpTable& table);
@@ -122,14 +124,15 @@ Result<void> add_pool_ops(OpTable& table);
 Result<void> add_shape_ops(OpTable& table);
 /// Adds the definitions of operators that join several inputs. Errors: kAlreadyExists.
 Result<void> add_combine_ops(OpTable& table);
-/// Adds the definitions of activations with straight pieces, such as relu6. Errors: kAlreadyExists.
+/// Adds the definitions of activations that are defined by pieces, such as `leaky_relu`, `elu`, `relu6` and
+/// `hard_swish`. Errors: kAlreadyExists.
 Result<void> add_piecewise_ops(OpTable& table);
 /// Adds the definitions of operators that scale, permute or normalise channels. Errors: kAlreadyExists.
 Result<void> add_channel_ops(OpTable& table);
 /// Adds the definitions of `resize` and `upsample`. Errors: kAlreadyExists.
 Result<void> add_resize_ops(OpTable& table);
-/// Adds the definitions of convolution and pooling of sequences, which decompose to operators of images. Errors:
-/// kAlreadyExists.
+/// Adds the definitions of convolution and pooling of sequences, which decompose to operators of images. The table must
+/// have those of add_conv_ops() and add_pool_ops(). Errors: kAlreadyExists.
 Result<void> add_window1d_ops(OpTable& table);
 /// Adds the definitions of operators of token sequences. Errors: kAlreadyExists.
 Result<void> add_sequence_ops(OpTable& table);

@@ -33,7 +33,8 @@ struct Pads {
   bool operator==(const Pads&) const = default;
 };
 
-/// Reads the attribute `padding`, which is [all], [rows, columns] or [top, bottom, left, right].
+/// Reads the attribute `padding`, which is [all], [rows, columns] or [top, bottom, left, right]. Other lengths are a
+/// bug of the caller.
 Pads pads_of(const OpArgs& args);
 
 /// The sizes of a convolution, without the batch: channels, and heights and widths in pixels.
@@ -61,8 +62,8 @@ struct ConvDims {
 std::vector<AttrSpec> window_attrs();
 /// The sizes of a convolution of an image [C, H, W] to `out` channels in `groups` groups, with the window attributes of
 /// `args`.
-/// Errors: kInvalidArgument for a list attribute of a wrong length, groups that do not divide the channels, or a window
-/// that does not fit.
+/// Errors: kInvalidArgument for an image without three dimensions, a list attribute of a wrong length or with a number
+/// above 2^20, groups that do not divide the channels, or a window that does not fit.
 Result<ConvDims> conv_dims(const OpArgs& args, const std::vector<std::int64_t>& image, std::int64_t out,
                            std::int64_t groups);
 
@@ -83,15 +84,16 @@ struct PoolDims {
 std::vector<AttrSpec> pool_attrs();
 /// The {vertical, horizontal} stride of a pooling, in pixels. An empty attribute means the size of the kernel.
 std::pair<std::int64_t, std::int64_t> pool_stride(const OpArgs& args);
-/// The sizes of a pooling of an image [C, H, W], with the attributes of `args`. Errors: kInvalidArgument as in
-/// `conv_dims`, or for padding above half the kernel, because a window could then cover padding alone.
+/// The sizes of a pooling of an image [C, H, W], with the attributes of `args`. Errors: kInvalidArgument for an image
+/// without three dimensions, a list attribute of a wrong length or with a number above 2^20, or a window that does not
+/// fit. Also for padding above half the kernel, because a window could then cover padding alone.
 Result<PoolDims> pool_dims(const OpArgs& args, const std::vector<std::int64_t>& image);
 
 /// The sizes of the convolution of which the input gradient is the result of a transposed convolution with `args`.
 ///
 /// The input of that convolution is the result [out, H', W'], and its output is the image [C, H, W] of data input 0.
-/// Errors: kInvalidArgument as in `conv_dims`, or for an output padding of at least the stride, because no product
-/// would reach the last pixels.
+/// Errors: kInvalidArgument as in `conv_dims`, if the padding leaves no pixel of the result, or for an output padding
+/// of at least the stride, because no product would reach the last pixels.
 Result<ConvDims> transposed_dims(const OpArgs& args);
 
 /// Checks that the list attribute `name` has one or two elements, or none if `may_be_empty` is true.

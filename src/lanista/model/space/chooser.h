@@ -86,7 +86,7 @@ class ReplayChooser final : public Chooser {
  public:
   explicit ReplayChooser(Trace record) : record_(std::move(record)) {}
   /// Success if the questions so far equal those of the record and use all of its decisions. Errors: kDataLoss if a
-  /// label, a count or a domain differs, or if the record has too few or too many decisions.
+  /// label or a count differs, a recorded answer is not possible, or the record has too few or too many decisions.
   Result<void> status() const;
 
  protected:
@@ -106,7 +106,7 @@ class ReplayChooser final : public Chooser {
 /// with conditions, an index may be exhausted() although greater ones are not.
 class GridChooser final : public Chooser {
  public:
-  /// A continuous domain counts as `grain` values at equal distances, bounds included.
+  /// A continuous domain counts as `grain` values at equal distances, bounds included. A `grain` of 1 gives its middle.
   GridChooser(std::uint64_t index, std::int64_t grain) : rest_(index), grain_(grain) {}
   /// After the last question: true if `index` is above the number of the last combination.
   bool exhausted() const { return rest_ > 0; }

@@ -18,7 +18,8 @@ namespace lanista::space {
 
 /// The value of a hyper-parameter or of a choice.
 using Value = Variant<bool, std::int64_t, double, std::string>;
-/// Returns a value as text. Reading a number from the text gives the same number.
+/// Returns a value as text. Reading a number from the text gives the same number. A real number without fraction has
+/// the text of an integer, and a text is not quoted.
 std::string value_text(const Value& value);
 /// Returns a value as JSON. A real number stays real: value_from_json() gives a real again.
 nlohmann::json value_json(const Value& value);
@@ -49,13 +50,15 @@ struct FloatRange {
 /// The set of possible values of a parameter.
 using Domain = std::variant<Categorical, IntRange, FloatRange>;
 
-/// Checks that a domain is valid: it has values, lo <= hi, bounds are finite, and lo > 0 if `log`. Errors:
-/// kInvalidArgument with the domain and the rule.
+/// Checks that a domain is valid: it has distinct finite values, lo <= hi, bounds are finite, and lo > 0 if `log`. A
+/// step is at least 1, and an integer range is narrower than 2^62. A quantum is not negative, and has a multiple in the
+/// range. Errors: kInvalidArgument with the domain and the rule.
 Result<void> check_domain(const Domain& domain);
 /// The number of distinct values, or no value if the domain is continuous with lo < hi.
 std::optional<std::int64_t> domain_size(const Domain& domain);
-/// Value number `i` of a countable domain. Of a continuous domain, value number `i` of `of` values at equal distances
-/// from lo to hi, in the logarithm for log domains.
+/// Value number `i` (from 0) of a countable domain, which ignores `of`. Of a continuous domain, value number `i` of
+/// `of` values at equal distances from lo to hi, in the logarithm for log domains. A single value is the middle. An
+/// index out of range is a bug of the caller.
 Value domain_value(const Domain& domain, std::int64_t i, std::int64_t of);
 /// True if the domain contains a value of this type. The integer 1 is not in a domain of reals.
 bool domain_contains(const Domain& domain, const Value& value);

@@ -23,8 +23,9 @@ UnitInterval unit_cell(const Domain& domain, const Value& value);
 
 /// Returns one u for which value_at() gives `value`, for reals up to rounding. A value that the domain lacks is a bug.
 ///
-/// If all values are equally probable, it is the middle of the interval of unit_cell(). Otherwise it is the position of
-/// the value, or of its logarithm, between the bounds of the domain.
+/// In a finite domain with equally probable values, it is the middle of the interval of unit_cell(). Otherwise it is
+/// the position of the value, or of its logarithm, between the bounds of the domain. Integers have half a unit more on
+/// both sides.
 double unit_position(const Domain& domain, const Value& value);
 
 }  // namespace lanista::space

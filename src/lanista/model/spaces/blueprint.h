@@ -22,7 +22,8 @@
 //
 // - A block reads the previous value of its chain, or the named values in `from`, and gives one value. `name` gives
 //   that value a name. A later block may reuse the name, so a loop can carry values from round to round. A name from
-//   inside an option, a branch or a cell is not visible outside.
+//   inside an option, a branch, a When or a cell is not visible outside. A name from inside a Group is. So is one from
+//   inside a Repeat with at least one round.
 // - Choices with equal labels are one choice, so their declarations must be equal. In a Repeat with `own` choices, the
 //   label "k" becomes "k/1", "k/2", …, one for each round.
 // - A choice is active in a sample if one of its blocks is reached: its option is chosen, or the depth suffices.
@@ -44,21 +45,26 @@ struct ValueChoice {
 /// A formula over choices and sizes, which gives one value, such as "2 * width", "16 if wide else 8" or "min(k, 5)".
 ///
 /// Operators are those of Python, from weak to strong: `a if c else b`, or, and, not, comparisons, + -, * / // %,
-/// unary -, **. Functions are min, max, round, floor and ceil. Literals are numbers, true, false and 'text'. The result
-/// of `/` is real; all other operators on integers give integers. Names are labels of choices, `index` names of
-/// repeats, and the words below. The value of a layer choice is the name of its option, and that of a repeat its depth.
+/// unary -, **. Comparisons cannot be chained. Functions are min, max, round, floor and ceil; round takes halves up.
+/// Literals are numbers, true, false and 'text'. The result of `/` is real, and so is that of `**` with a negative
+/// exponent; all other operators on integers give integers.
+///
+/// Names are labels of choices, `index` names of repeats, and the words below. Only labels of letters, digits and _ can
+/// be read. The value of a layer choice is the name of its option, and that of a repeat its depth.
 ///
 ///     in                  channels of the first input (C of images, otherwise the last dimension).
 ///     outputs, classes    number of outputs of the model.
 ///     vocab               number of different tokens of the input; 0: real numbers.
-///     outer               in the options of a cell: true if the value that is read is one of the cell's `previous`.
+///     outer               in the options of a cell: true if the value that is read is an input of the cell, not a
+///                         node; always true in `carry`.
 struct Formula {
   std::string text;  ///< the formula
 };
 
 /// The value of an attribute: a constant, a formula, a list of formulas, or a choice that is declared here.
 ///
-/// An integer may replace a list of one element. The padding "same" keeps the size for an odd window at stride 1.
+/// An integer may replace a list of one element or a real number. The padding "same" keeps the size for an odd window
+/// at stride 1.
 struct Setting {
   std::variant<graph::AttrValue, Formula, std::vector<Formula>, ValueChoice> value;  ///< one of the four forms
 
@@ -74,7 +80,7 @@ struct Setting {
   Setting(std::vector<Formula> v) : value(std::move(v)) {}
   Setting(ValueChoice v) : value(std::move(v)) {}
 };
-/// The attributes of a layer by name. The others have their defaults.
+/// The attributes of a layer by name. The others have their defaults; those without a default must be given.
 using Settings = std::vector<std::pair<std::string, Setting>>;
 
 /// How several values become one: sum, mean, concat along the channels, or product. A single value is not changed.
@@ -99,11 +105,11 @@ struct LayerChoice {
   std::vector<Option> options;  ///< the chains, at least one
 };
 
-/// Block: joins all values in `always` and selected values in `from`.
+/// Block: joins all values in `always` and selected values in `from`. It ignores the previous value.
 ///
 /// The value of the choice `label` is the name of one value, "a+b" for several in the order of `from`, or "none". If
-/// any subset is possible (`min_count` 0 and `most` all), there is a boolean choice "label/name" for each value
-/// instead.
+/// any subset of two or more values is possible (`min_count` 0 and `most` all), there is a boolean choice "label/name"
+/// for each value instead. Otherwise at most 512 subsets are allowed.
 struct InputChoice {
   std::string label;                     ///< name of the choice
   std::vector<std::string> from;         ///< names of the values that may be selected
@@ -117,7 +123,7 @@ struct InputChoice {
 /// value.
 struct Repeat {
   std::string label;                      ///< Name of the choice.
-  space::Domain depth;                    ///< Number of rounds, from 0; {3, 3} is fixed.
+  space::Domain depth;                    ///< Number of rounds, integers from 0 to 1000; {3, 3} is fixed.
   Chain layers;                           ///< Blocks of one round.
   bool own = false;                       ///< True: each round has separate choices "k/1", "k/2", ….
   std::string index = {};                 ///< Name of the round number (0, 1, …) in formulas.
@@ -146,30 +152,31 @@ struct Group {
 /// and sums the results. The result of the cell is the join of its nodes.
 ///
 /// The choices are "label/i.j.from" and "label/i.j.op" for input j = 1, 2, … of node i. With `distinct` there is one
-/// choice "label/i.from" with all names ("a+b") instead of several. The names of values are those in `previous`, and
-/// "1", "2", … for nodes.
+/// choice "label/i.from" with all names ("a+b") instead of several. The names of values are those in `previous`, or
+/// "in" if it is empty, and "1", "2", … for nodes.
 struct Cell {
   std::string label;                       ///< Prefix of the names of the choices.
-  std::int64_t nodes = 4;                  ///< Number of nodes of the cell.
-  std::int64_t inputs = 2;                 ///< Number of inputs of each node.
+  std::int64_t nodes = 4;                  ///< Number of nodes of the cell, 1 to 64.
+  std::int64_t inputs = 2;                 ///< Number of inputs of each node, 1 to 16.
   std::vector<Option> ops;                 ///< Operations, of which each input of a node gets one.
-  Chain carry;                             ///< Blocks that a value in `previous` passes before the join of the cell.
+  Chain carry;                             ///< Blocks that an input of the cell passes if the cell joins it.
   std::vector<std::string> previous = {};  ///< Named values that nodes may read; empty: the previous value.
   bool distinct = false;                   ///< True: the inputs of a node are different values.
   bool joins_unread_nodes = false;         ///< True: joins the nodes that no other node reads; false: all nodes.
   Join join = Join::kConcat;               ///< How the joined values become one.
-  bool joins_unread_inputs = false;        ///< True, with `joins_unread_nodes`: also unread values in `previous`.
-  std::vector<std::string> gives = {};     ///< If not empty: joins exactly the values with these names, in cell order.
+  /// True: also joins inputs of the cell. With `joins_unread_nodes` only those that no node reads, otherwise all.
+  bool joins_unread_inputs = false;
+  std::vector<std::string> gives = {};  ///< If not empty: joins exactly the values with these names, in cell order.
 };
 
 /// Block: a function from choices to a chain, for spaces that are not a product of independent choices.
 struct Custom {
   std::string name;                          ///< name in messages
   std::vector<space::Parameter> parameters;  ///< choices; their conditions may name these parameters only
-  /// Returns the chain for the values of `parameters`. The chain must have no choices, and the function must be pure.
-  /// Errors: kNotApplicable if the values make no model.
+  /// Returns the chain for the values of `parameters`, without the inactive ones. The chain must have no choices, and
+  /// the function must be pure. Errors: kNotApplicable if the values make no model.
   std::function<Result<Chain>(const space::Sample&)> build;
-  std::int64_t slots = 64;         ///< largest number of blocks of the returned chain
+  std::int64_t slots = 64;         ///< number of ranges of ids; each block of the returned chain takes one
   std::int64_t ids_per_slot = 64;  ///< number of reserved node ids of each block
 };
 
@@ -218,7 +225,7 @@ struct ModelInterface {
   std::int64_t positions = 0;  ///< Number of positions with separate outputs; 0: outputs for whole samples.
 };
 /// Makes the interface for samples of shape `input`, which may have a batch dimension. The other arguments are the
-/// fields.
+/// fields. With a `vocab` above 0 the input has the dtype "index".
 ModelInterface model_interface(const graph::Shape& input, std::int64_t outputs, std::int64_t vocab = 0,
                                std::int64_t positions = 0);
 
@@ -226,9 +233,10 @@ ModelInterface model_interface(const graph::Shape& input, std::int64_t outputs, 
 class Blueprint {
  public:
   /// Checks a tree as far as possible without a sample: labels, domains, names of values, formulas, operators and
-  /// attribute names. `choices` are visible to all formulas of the tree.
-  /// Errors: kInvalidArgument for an invalid tree; kNotFound for an unknown operator. `where` is the path in the tree,
-  /// such as "layers[2].choice act.relu[0]".
+  /// attribute names. `choices` are visible to all formulas of the tree, and at least one must read each of them.
+  ///
+  /// Errors: kInvalidArgument for an invalid or too large tree; kNotFound for an unknown operator. `where` is the path
+  /// in the tree, such as "layers[2].choice act.relu[0].relu", or "choices.LABEL".
   static Result<Blueprint> make(const graph::OpTable& ops, Chain layers, std::vector<ValueChoice> choices = {});
 
   /// The choices of the tree as parameters. Each one follows those on which it depends.
@@ -241,11 +249,11 @@ class Blueprint {
   ///
   /// Errors: kNotApplicable if the sample makes no model, with the path in `where`; kInvalidArgument if the sample does
   /// not fit parameters(). A sample makes no model if shapes cannot be repaired, an attribute is out of range, the
-  /// number of outputs is wrong, or no node reads the input.
+  /// shape of the output is wrong, no node reads the input, or there are too many nodes. A Custom may refuse it, too.
   Result<graph::Graph> expand(const space::Sample& sample, const graph::OpTable& ops, const ModelInterface& ends,
                               const RepairPolicy& repair = {}) const;
 
-  /// The tree of blocks, as given to make().
+  /// Returns the tree of blocks, as given to make().
   const Chain& layers() const;
   /// The choices that are visible in the whole tree, as given to make().
   const std::vector<ValueChoice>& choices() const;

@@ -4,7 +4,9 @@
 
 namespace lanista::mutate {
 
-/// Makes the cell space of DARTS, an entry of published_spaces(), as the other functions of this header do.
+// Each function makes one entry of published_spaces().
+
+/// Makes the cell space of DARTS.
 PublishedSpace darts_space();
 /// Makes the macro space of ENAS, which searches whole networks.
 PublishedSpace enas_macro_space();

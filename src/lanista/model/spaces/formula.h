@@ -15,19 +15,19 @@ namespace lanista::mutate {
 /// syntax.
 class Expression {
  public:
-  /// Parses a formula. Errors: kInvalidArgument with the column and what is expected there.
+  /// Parses a formula of at most 4096 characters. Errors: kInvalidArgument with the column and what is expected there.
   static Result<Expression> parse(std::string_view text);
 
-  /// The names in the formula, in order of first use, each once.
+  /// The names in the formula, in the order of the text, each once. Functions and true and false are not among them.
   const std::vector<std::string>& names() const { return names_; }
   /// The text from which the formula was parsed.
   const std::string& text() const { return text_; }
 
   /// A function that returns the value of a name, or an error for an unknown name.
   using Lookup = std::function<Result<space::Value>(const std::string& name)>;
-  /// Returns the value of the formula. Names in branches that are not selected are not looked up.
-  /// Errors: those that `lookup` returns; kNotApplicable for operand types that do not fit, division by zero, or an
-  /// integer beyond 64 bits.
+  /// Returns the value of the formula. Names in branches that are not selected are not looked up, nor those after an
+  /// `and` or `or` that is decided. Errors: those that `lookup` returns; kNotApplicable for operand types that do not
+  /// fit, division by zero, a result that is not finite, or an integer beyond 64 bits.
   Result<space::Value> evaluate(const Lookup& lookup) const;
 
  private:

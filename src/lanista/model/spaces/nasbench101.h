@@ -32,8 +32,8 @@ struct Nasbench101Cell {
 /// Makes a cell from the upper triangle of an adjacency matrix over seven vertices.
 ///
 /// `edges` has true for each pair with an edge, in the order 0>1, 0>2, …, 0>6, 1>2, …, 5>6. `ops` has the operations of
-/// vertices 1 to 5. Vertices on no path from input to output are removed. Errors: kNotApplicable if no path reaches the
-/// output, or if more than nine edges are left.
+/// vertices 1 to 5. Vertices on no path from input to output are removed, and the others get new numbers without gaps.
+/// Errors: kNotApplicable if no path reaches the output, or if more than nine edges are left.
 Result<Nasbench101Cell> nasbench101_cell(std::span<const bool, Nasbench101Cell::kEdgeBits> edges,
                                          std::span<const Nasbench101Cell::Op, 5> ops);
 

@@ -25,7 +25,8 @@ struct Nasbench201Cell {
 
   std::array<Op, 6> ops{};  ///< operation of each edge
 
-  /// The cell with number `index` in [0, kCount). The operation of the first edge changes last.
+  /// The cell with number `index` in [0, kCount). The operation of the first edge changes last. Another index is a bug
+  /// of the caller.
   static Nasbench201Cell at(std::int64_t index);
   /// The number of this cell, so that at(index()) returns it.
   std::int64_t index() const;

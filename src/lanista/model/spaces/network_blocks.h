@@ -39,7 +39,8 @@ Chain classifier(double dropout = 0, bool bias = true);
 /// of all channels.
 ///
 /// `squeezed` is the width of the hidden layer. Both are formulas; in `squeezed`, the name `in` is the number of
-/// channels.
+/// channels. `gate` is the last activation; the hidden layer has relu. The chain names two values "squeezed" and
+/// "gate".
 Chain squeeze_excite(const std::string& channels, const std::string& squeezed, std::string_view gate = "sigmoid");
 
 /// The activations and the squeeze-and-excite part of an inverted residual.
@@ -49,11 +50,12 @@ struct InvertedResidualOptions {
   std::string squeeze = {};           ///< boolean formula: true adds squeeze and excite; empty: false
   std::string squeezed = {};          ///< formula for the argument of squeeze_excite()
 };
-/// Depthwise convolution over `hidden` channels, activation, squeeze and excite by `form`, 1x1 convolution to `out`.
+/// Depthwise convolution, batch norm, activation, squeeze and excite by `form`, 1x1 convolution to `out`, batch norm.
+/// The input must have `hidden` channels; both are formulas.
 Chain depthwise_separable(const std::string& hidden, const std::string& out, Setting kernel, Setting stride,
                           const InvertedResidualOptions& form = {});
 /// Inverted residual (MobileNetV2, Sandler et al., CVPR'18) without its shortcut: a 1x1 convolution to `hidden`
-/// channels, a depthwise one, a 1x1 convolution to `out`.
+/// channels with batch norm and activation, then depthwise_separable(). `hidden` and `out` are formulas.
 Chain inverted_residual(const std::string& hidden, const std::string& out, Setting kernel, Setting stride,
                         const InvertedResidualOptions& form = {});
 

@@ -37,7 +37,8 @@ struct PublishedSpace {
 std::vector<PublishedSpace> published_spaces();
 
 /// Returns a value for each option of a space: from `given`, else from the preset that `given` names, else the default.
-/// Errors: kInvalidArgument as in `resolve_options`; `where` is the name of the option.
+/// `given` is an object or null. Its key `preset` is "none" or a name, and only spaces with presets allow it. It is not
+/// in the result. Errors: kInvalidArgument as in `resolve_options`; `where` is the name of the option.
 Result<Options> resolve_space_options(const PublishedSpace& space, const nlohmann::json& given);
 
 /// Makes the blueprint of a published space by name. Options that `options` lacks have their defaults.

@@ -80,7 +80,8 @@ std::int64_t overlap_of(const NodePairs& pairs, const PackedModel& parent, const
 
 /// Pairs the nodes of two models with equal graph hashes that compute the same value. Their inputs are paired too.
 ///
-/// Empty if alike branches make the pairs ambiguous. O(nodes log nodes).
+/// Every node of the child gets a partner, or the result is empty, because alike branches made the pairs ambiguous or
+/// the models differ. O(nodes log nodes).
 NodePairs identical_pairs(const PackedModel& parent, const PackedModel& child);
 
 /// Makes a match from pairs of node indices and the score of the alignment.

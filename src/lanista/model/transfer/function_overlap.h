@@ -13,8 +13,9 @@ namespace lanista::zoo {
 /// The function overlap of a match: an estimate in [0, 1] of the share of the parent's function that the child keeps. A
 /// model with itself has 1.
 ///
-/// A node without partner keeps 0, and an input with a partner keeps 1. Any other node keeps the mean over its inputs,
-/// times the share of its parameters that the partner has too. An input that only one node of the pair reads counts 0.
+/// A node without partner keeps 0, and a node without inputs that has a partner keeps 1. Any other node keeps the mean
+/// over its inputs, times the share of its parameters that the partner has too. An input that only one node of the pair
+/// reads counts 0. `table` compares the signatures of both models.
 /// The result is the mean over the ends, which are the nodes that no node reads. O(edges x inputs of a node).
 double function_overlap(const NodePairs& pairs, const PackedModel& parent, const ChildModel& child,
                         const PairTable& table);

@@ -47,17 +47,17 @@ struct Match {
   double score = 0;                    ///< Score of the alignment, at most the sum of node_weights().
   std::vector<graph::NodePair> pairs;  ///< Ids {parent node, child node}, in dependency order of the child.
   std::int64_t overlap = 0;            ///< Number of parameter elements that the pairs have in common.
-  double coverage = 0;                 ///< overlap / parameters of the child, in [0, 1].
-  double retention = 0;                ///< overlap / parameters of the parent, in [0, 1].
-  double sim = 0;                      ///< Harmonic mean of coverage and retention; 1 for equal models.
-  double start_benefit = 0;            ///< benefit_of(), by which a search ranks parents; 1 for equal models.
+  double coverage = 0;   ///< overlap / parameters of the child, in [0, 1]; 0 without parameters, 1 for equal models.
+  double retention = 0;  ///< overlap / parameters of the parent, in [0, 1]; 0 without parameters, 1 for equal models.
+  double sim = 0;        ///< Harmonic mean of coverage and retention; 1 for equal models.
+  double start_benefit = 0;  ///< benefit_of(), by which a search ranks parents; 1 for equal models.
 };
 
 /// The benefit of a parent for a warm start, in [0, 1]: the harmonic mean of coverage and retention, where coverage has
 /// nine times the weight. Arguments are numbers of parameter elements. It is 0 if both models have no parameters.
 double benefit_of(std::int64_t overlap, std::int64_t child_params, std::int64_t parent_params);
 
-/// The weight of each node of a child in the score, by node index.
+/// The weight of each node of a child in the score, by node index. With unit weights it is 1.
 ///
 /// Without unit weights it is the share of the node in the child's parameters, times the number of nodes with
 /// parameters; 0.05 for a node without parameters. Both are multiplied by 1 + lambda (1 - depth).
@@ -69,8 +69,8 @@ std::vector<double> node_weights(const MatchModel& child, const MatchOptions& op
 /// The score of a child's node is divided among its readers, so a join adds what a fork divides, and every node counts
 /// once. At a join the branches are assigned optimally for up to 10 inputs of the parent's node, and greedily beyond.
 /// Then local search improves the pairs; they keep the order of paths. If both graph hashes are equal, nodes that
-/// compute the same are paired instead. O(nodes of the parent x nodes of the child x inputs), plus passes over the
-/// pairs of one kind.
+/// compute the same are paired instead, unless alike branches make that ambiguous. O(nodes of the parent x nodes of the
+/// child x inputs), plus passes over the pairs of one kind.
 Match match(const MatchModel& parent, const MatchModel& child, const MatchOptions& options = {});
 
 }  // namespace lanista::zoo

@@ -35,6 +35,7 @@ class Signatures {
  public:
   /// Returns the number of a signature. A new signature is added to the table. O(log size).
   std::uint32_t intern(const std::string& kind, const std::vector<std::vector<std::int64_t>>& shapes);
+  /// The number of signatures in the table.
   std::size_t size() const { return all_.size(); }
   /// The signature with a number below size(). The reference is valid until the next intern().
   const Signature& operator[](std::uint32_t number) const { return all_[number]; }
@@ -64,6 +65,7 @@ struct PackedModel {
   };
   std::vector<ParamSignature> param_signatures;  ///< sorted by kind number, then signature number
 
+  /// The number of nodes.
   std::size_t size() const { return ids.size(); }
   /// The indices of the nodes that a node reads, in order of its inputs.
   std::span<const std::uint32_t> inputs_of(std::size_t node) const {
@@ -111,7 +113,8 @@ class PairTable {
 /// For each kind it adds up the best overlap of each node of the child, and likewise of each node of the parent, and
 /// counts the smaller sum. O(signatures of one kind, squared).
 std::int64_t overlap_bound(const PackedModel& parent, const PackedModel& child, const PairTable& table);
-/// An upper bound of `Match::sim` over all possible pairs of two models.
+/// An upper bound of `Match::sim` over all possible pairs of two models; 1 for equal graph hashes, 0 without
+/// parameters.
 double similarity_bound(const PackedModel& parent, const PackedModel& child, const PairTable& table);
 
 }  // namespace lanista::zoo

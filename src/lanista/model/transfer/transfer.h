@@ -27,7 +27,7 @@ inline constexpr std::int64_t kRandomValue = -3;  ///< a random initial value, a
 /// For one axis of a tensor of the child: from which index of the parent the elements come.
 struct AxisMap {
   std::vector<std::int64_t> from;  ///< by index of the child: index of the parent or a special value; empty: same
-  std::vector<double> times;       ///< by index of the child: factor of the elements; empty: all 1
+  std::vector<double> times;       ///< by index of the child: factor of the elements; empty: all 1; needs `from`
   bool operator==(const AxisMap&) const = default;
 };
 
@@ -35,9 +35,11 @@ struct AxisMap {
 struct TensorPlan {
   /// Where the elements of the tensor come from.
   enum class Kind {
-    kCopy,      ///< The tensor of the parent, unchanged.
-    kMap,       ///< Elements of a tensor of the parent by `axes`; factors multiply, and kZero wins over kRandomValue.
-    kIdentity,  ///< 1 where output and input index are equal, at index `tap` of a window. Otherwise 0.
+    kCopy,  ///< The tensor of the parent, unchanged.
+    kMap,   ///< Elements of a tensor of the parent by `axes`; factors multiply, and kZero wins over kRandomValue.
+    /// 1 where the output index, modulo the size of the second dimension, is the input index, at index `tap` of a
+    /// window. Otherwise 0.
+    kIdentity,
     kConstant,  ///< All elements are `fill`.
     kRandom,    ///< The random initial values of the child.
   };
@@ -76,7 +78,7 @@ struct TransferOptions {
   std::uint64_t seed = 0;
   bool equal_shares = false;  ///< true: copies divide outgoing weights equally; `seed` has no effect
   /// Importance of each unit, by node of the parent. If the child has fewer units, the most important ones are kept;
-  /// without scores the first ones.
+  /// without scores, or with another number of scores than units, the first ones.
   std::map<graph::NodeId, std::vector<double>> scores = {};
 };
 
@@ -85,8 +87,9 @@ std::vector<graph::NodePair> lineage_mapping(const graph::Graph& parent, const g
 
 /// Plans the transfer of weights from a parent to a child.
 ///
-/// `mapping` has pairs {parent node, child node}. Pairs with different operators are ignored. The inputs and the
-/// outputs of the models are always paired.
+/// `mapping` has pairs {parent node, child node}. Pairs of unknown nodes, of different operators or of values of
+/// different rank are ignored. Of several pairs of one child node the first counts. The inputs and the outputs of the
+/// models are always paired.
 ///
 /// Units (channels, features) of the child that must be equal form classes, found by union-find over (value, axis,
 /// index). They must be equal if they are added, or pass a layer that treats each channel alone. Each class corresponds
@@ -104,14 +107,16 @@ Result<TransferPlan> plan_transfer(const graph::Graph& parent, const graph::Grap
 /// Makes the tensors of the child from the tensors of the parent, in the order of the plan. Tensors of kind kRandom are
 /// left out.
 ///
-/// The element type is that of the parent, float32 or float64; arithmetic is in float64. The result depends on the
-/// arguments alone. `seed` and the tensor names decide random values, and `child` their distribution.
-/// Errors: kInvalidArgument with the name of a tensor that the parent lacks, or that has another shape or type.
+/// The element type is float64 if any tensor of the parent has it, else float32; arithmetic is in float64. The result
+/// depends on the arguments alone. `seed` and the tensor names decide random values, and `child` their distribution.
+///
+/// Errors: kInvalidArgument with the name of a tensor that the parent or the child lacks, or that has another shape or
+/// type than the plan needs; those of `graph::parameters` for the child.
 Result<std::vector<Tensor>> apply(const TransferPlan& plan, std::span<const Tensor> parent, const graph::Graph& child,
                                   const graph::OpTable& ops, std::uint64_t seed);
 
 /// The share of elements of the child's parameters and buffers that come from the parent (copied or mapped), in [0, 1].
-/// It is 0 for a child without parameters.
+/// Means of elements count, zeros and random values do not. It is 0 for a child without parameters.
 double inherited_share(const TransferPlan& plan);
 
 /// The name of the first tensor that is not a selection of distinct, unchanged elements of one parent tensor; empty if
@@ -120,9 +125,12 @@ double inherited_share(const TransferPlan& plan);
 /// If it is empty, the optimiser state of each element can be transferred in the same way.
 std::string first_not_one_to_one(const TransferPlan& plan);
 
-/// Returns a plan as JSON, with the version under the key "lanista_transfer". Index lists 0, 1, 2, … are left out.
+/// Returns a plan as JSON: an object with lanista_transfer (the version), exact, lost (the reason), exact_nodes (ids)
+/// and tensors. A tensor has the fields of TensorPlan as keys. Empty and default values are left out, except an empty
+/// `tensors` or `shape`.
 nlohmann::json transfer_json(const TransferPlan& plan);
-/// Reads a plan from the JSON of `transfer_json`. Errors: kDataLoss for other JSON; kUnimplemented for another version.
+/// Reads a plan from the JSON of `transfer_json`. Whether it fits any models is not checked; apply() does that. Errors:
+/// kDataLoss for other JSON; kUnimplemented for another version.
 Result<TransferPlan> transfer_from_json(const nlohmann::json& json);
 
 }  // namespace lanista::zoo

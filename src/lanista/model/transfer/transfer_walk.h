@@ -61,7 +61,7 @@ struct NodeContext {
 /// How an axis grows from `o` units of the parent to `n` units of the child.
 enum class Growth {
   kAppend,   ///< Unit t is a copy of unit t mod o.
-  kRepeat,   ///< Unit t is a copy of unit t o / n, if o divides n: copies are neighbours.
+  kRepeat,   ///< Unit t is a copy of unit t o / n, so copies are neighbours. If o does not divide n, as kAppend.
   kAverage,  ///< Unit t is unit t of the parent, or from t = o on the mean of all o units.
 };
 
@@ -100,9 +100,11 @@ class TransferWalk {
 
   // For transfer rules.
 
-  /// Records the reason why the value of the node differs from the parent. Returns `best`, marked as inexact.
+  /// Records the reason why the value of the node differs from the parent, unless one is recorded already. Returns
+  /// `best`, marked as inexact.
   ValueMapping inexact(const NodeContext& at, std::string why, ValueMapping best = {});
-  /// Returns `best` if all inputs exactly equal those of the partner. Otherwise returns it marked as inexact.
+  /// Returns `best` unchanged if all inputs exactly equal those of the partner, which must exist. Otherwise calls
+  /// inexact() with the reason and returns its result.
   ValueMapping exact(const NodeContext& at, ValueMapping best);
   /// The exact mapping to output 0 of the partner, with `labels` along `axis`.
   ValueMapping identity(const NodeContext& at, std::size_t axis = 0, std::vector<std::int64_t> labels = {}) const;
@@ -121,10 +123,10 @@ class TransferWalk {
   /// True if the partner has a parameter with this name.
   bool has(const NodeContext& at, std::string_view param) const;
   /// Plans a parameter as a map of the partner's parameter, or as a copy if nothing changes. The other arguments are
-  /// fields of TensorPlan.
+  /// fields of TensorPlan. It does nothing if the child's node or the partner lacks the parameter.
   void map(const NodeContext& at, std::string_view param, std::vector<AxisMap> axes, double fill = 0,
            std::int64_t groups = 1);
-  /// Plans a parameter in which all elements have one value.
+  /// Plans a parameter in which all elements have one value. It does nothing if the child's node lacks the parameter.
   void set_constant(const NodeContext& at, std::string_view param, double value);
   /// Plans a parameter as an identity (TensorPlan::Kind::kIdentity).
   void set_identity(const NodeContext& at, std::string_view param, std::vector<std::int64_t> tap);
@@ -164,7 +166,8 @@ class TransferWalk {
   std::vector<graph::ParamSpec> specs_, old_specs_;      // parameters of the current node and of its partner
 };
 
-/// True if a node and its partner have equal attributes. `except` and attributes that each lane may set do not count.
+/// True if a node and its partner, which must exist, have equal attributes. `except`, derived attributes and attributes
+/// that each lane may set do not count. An attribute that is not set has its default.
 bool same_attributes(const NodeContext& at, std::initializer_list<std::string_view> except = {});
 
 }  // namespace lanista::zoo

@@ -12,8 +12,8 @@ std::vector<std::int64_t> geometric_rungs(std::int64_t min, std::int64_t eta, st
 /// Returns the shares of Hyperband's first `brackets` brackets. A share is the number of trials that begin at the 1st,
 /// 2nd, … of `rungs` rungs, the last one included.
 ///
-/// The share is ceil(rungs eta^s / (s + 1)) for a bracket with s + 1 rungs (Li et al., JMLR'18). Needs 1 <= brackets <=
-/// rungs.
+/// The share is ceil(rungs eta^s / (s + 1)) for a bracket with s + 1 rungs (Li et al., JMLR'18), where eta^s counts as
+/// at most 1,000,000. Needs 1 <= brackets <= rungs.
 std::vector<std::int64_t> bracket_shares(std::int64_t rungs, std::int64_t eta, std::int64_t brackets);
 
 }  // namespace lanista::search

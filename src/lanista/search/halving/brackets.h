@@ -22,14 +22,16 @@ class Brackets {
     space::Sample sample;     ///< Hyper-parameters of the trial, for constraints on them.
   };
 
-  /// Brackets with these rungs, which ascend and leave out the end of the schedule. Needs 1 <= brackets <= rungs + 1.
+  /// Brackets with these rungs, in epochs, which ascend and leave out the end of the schedule. `eta` gives the shares
+  /// of the brackets (bracket_shares). Needs 1 <= brackets <= rungs + 1.
   Brackets(std::vector<std::int64_t> rungs, std::int64_t eta, std::int64_t brackets);
 
-  /// Updates the state by an event. A proposal assigns its trial to the bracket that is furthest behind its share, a
-  /// measurement sets the epoch of its trial, and an end removes the trial.
+  /// Updates the state by an event. A proposal assigns its trial to the bracket that is furthest behind its share. A
+  /// further training of the same decisions goes to the bracket of the first one. A measurement sets the epoch of its
+  /// trial, and an end removes the trial.
   void observe(const study::Event& event);
-  /// Returns the bracket and progress of a running trial. An unknown or ended trial is in bracket 0, which has all
-  /// rungs, at epoch 0.
+  /// Returns the bracket and progress of a running or paused trial. An unknown or ended trial is in bracket 0, which
+  /// has all rungs, at epoch 0.
   TrialProgress of(TrialId trial) const;
   /// Returns the bracket index of each of `fresh`, if these proposals come next in this order. Changes nothing.
   std::vector<std::size_t> upcoming(const std::vector<study::Proposal>& fresh) const;

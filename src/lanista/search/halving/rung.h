@@ -10,7 +10,8 @@ namespace lanista::search {
 /// Rules by which a result at a rung is promoted. `n` is the number of results so far, the new one included.
 enum class RungRule {
   kCount,  ///< Fewer than max(1, floor(n / eta)) results are better (Optuna).
-  /// No worse than the 1 - 1/eta quantile of the other results, interpolated (Ray). The first result is promoted.
+  /// No worse than the interpolated value that the best 1/eta of the other results reach (Ray). The first result is
+  /// promoted.
   kRay,
   /// At most n / eta results are better, so the best floor(n / eta) + 1 results are promoted (Syne Tune).
   kSyneTune,
@@ -29,8 +30,9 @@ class Rung {
  public:
   /// A rung without results.
   explicit Rung(RungRule rule = RungRule::kCount) : rule_(rule) {}
-  /// Adds a result and returns true if it is promoted. `losses` has one loss for each goal; smaller is better. `eta` is
-  /// at least 1. Rules other than kCount need one goal. O(log n) for one goal, at most O(n^2) comparisons for several.
+  /// Adds a result and returns true if it is promoted. `losses` has one loss for each goal; smaller is better.
+  /// `violation` is 0 if the constraints are satisfied. `eta` is at least 1. With several goals every rule acts as
+  /// kCount. O(log n) for one goal, at most O(n^2) comparisons for several.
   bool add(std::vector<double> losses, double violation, std::int64_t eta);
   /// Returns the number of results so far, those with NaN included.
   std::int64_t num_results() const { return count_; }

@@ -11,12 +11,13 @@ namespace lanista::search {
 ///
 /// Source: Hansen's tutorial (arXiv 1604.00772), as in the cmaes library. Negative weights are active.
 struct CmaConstants {
-  /// Computes all constants. Needs dimension >= 1. A `population` of 0 means 4 + floor(3 ln dimension).
+  /// Computes all constants. Needs dimension >= 1 and a population of at least 2. A `population` of 0 means
+  /// 4 + floor(3 ln dimension).
   explicit CmaConstants(std::int64_t dimension, std::int64_t population = 0);
 
   std::int64_t lambda = 0;      ///< Population: number of points of a generation.
   std::int64_t mu = 0;          ///< Number of parents: best points that move the mean.
-  std::vector<double> weights;  ///< One weight per rank. The first mu sum to one; the others are negative.
+  std::vector<double> weights;  ///< One weight per rank. The first mu sum to one; the others are at most 0.
   double mu_eff = 0;            ///< Effective number of parents.
   double c_1 = 0;               ///< Learning rate of the rank-one update.
   double c_mu = 0;              ///< Learning rate of the rank-mu update.
@@ -28,7 +29,8 @@ struct CmaConstants {
 
 /// The CMA-ES algorithm, which minimises a function of `mean().size()` real numbers.
 ///
-/// It adapts a normal distribution to the better half of its samples. It uses only the order of the losses.
+/// It adapts a normal distribution to the better half of its samples, and its covariance also away from the worse half.
+/// It uses only the order of the losses.
 class CmaEs {
  public:
   /// Starts at `mean` with the step size `sigma` in every direction. A `population` of 0 means the default of
@@ -37,7 +39,8 @@ class CmaEs {
 
   /// Returns the number of points of a generation.
   std::int64_t population() const { return constants_.lambda; }
-  /// Sets the population from the next generation on. Mean, step size and covariance stay.
+  /// Sets the population from the next generation on; 0: the default of CmaConstants. Mean, step size and covariance
+  /// stay.
   void set_population(std::int64_t population);
   /// Returns one sample of the current distribution, in the coordinates of `mean()`. It is not bounded.
   std::vector<double> sample_point(Rng& rng) const;
@@ -53,8 +56,8 @@ class CmaEs {
   /// are shortened to sqrt(n) + 2n / (n + 2). If there is one, the mean's part in the step size is bounded in the same
   /// way, and the step size grows by at most a factor of e. So one injected point cannot distort the distribution.
   void update(const std::vector<RankedPoint>& ranked);
-  /// Replaces `update` for a generation of equal losses, which shows no direction. The step size grows by
-  /// exp(0.2 + c_sigma / d_sigma), as in Hansen's tutorial.
+  /// Replaces `update` for a generation of equal losses, which shows no direction. The step size is multiplied by
+  /// exp(0.2 + c_sigma / d_sigma), as in Hansen's tutorial. Nothing else changes.
   void update_from_ties();
   /// True if more samples cannot improve the mean. Then the condition of the covariance is above 1e14, or the longest
   /// axis is below 1e-12, or the step size is not finite.

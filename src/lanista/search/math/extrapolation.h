@@ -8,8 +8,8 @@ namespace lanista::search {
 /// Returns the probability that a learning curve ends below `target` after `epochs`, from its first losses.
 ///
 /// `losses` has one finite loss per epoch, from the first one on. Needs 3 <= losses.size() < epochs. A constant curve
-/// gives 0 or 1. The result does not change if losses and target are scaled and shifted together. It has the same bits
-/// on every machine. O(losses).
+/// gives 1 if its loss is below `target`, else 0. The result does not change if losses and target are scaled and
+/// shifted together. It has the same bits on every machine. O(losses).
 ///
 /// Source: the parametric curves of Domhan et al. (IJCAI'15), c + a f(t) with f a power or an exponential. Here the
 /// shapes of f come from a grid, and no Markov chain is needed. The other parameters are integrated in closed form, by

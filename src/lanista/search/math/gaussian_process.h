@@ -29,18 +29,20 @@ struct Points {
   std::vector<double> uncertainty = {};  ///< Variance of each value in addition to the noise; empty if there is none.
 };
 
-/// Returns the logarithm of the posterior density of a kernel for standardised values, one per point.
+/// Returns the logarithm of the posterior density of a kernel, up to a constant, for standardised values, one per
+/// point.
 ///
 /// It is the marginal likelihood times the priors of Optuna's Gaussian process. They are -sum(0.1 / w + 0.1 w) for the
 /// weights, Gamma(2, 1) for the variance and Gamma(1.1, 30) for the noise. Minus infinity means that the matrix is not
-/// positive definite. If `gradient` is given, it receives the derivatives by the logarithms of the weights, the
-/// variance and the noise, in this order. O(n^3) for n points.
+/// positive definite. Otherwise `gradient`, if it is given, receives the derivatives by the logarithms of the weights,
+/// the variance and the noise, in this order. O(n^3) for n points.
 double log_posterior(const Points& points, const std::vector<double>& values, const Kernel& kernel,
                      std::vector<double>* gradient = nullptr);
 
-/// Returns the kernel with the highest posterior that L-BFGS reaches from unit weights. Its noise is at least 1e-6.
+/// Returns the kernel with the highest posterior that 60 iterations of L-BFGS reach from weights and variance of 1. Its
+/// noise is at least 1e-6.
 ///
-/// Equal values determine no kernel; then the result is the start of the search.
+/// Equal values, or none, determine no kernel; then the result is the start of the search, with a noise of about 0.01.
 Kernel fit_kernel(const Points& points, const std::vector<double>& values);
 
 /// An exact Gaussian process with zero mean, for one or more sets of values at the same points.

@@ -30,11 +30,12 @@ struct EvaluatedPoints {
 struct Standardised {
   std::vector<double> values;  ///< The scaled values.
   double zero = 0;             ///< The scaled value of 0.
-  double scale = 1;            ///< Standard deviation of the original values.
+  double scale = 1;  ///< Standard deviation of the original values. If they are equal, their magnitude, or 1 for 0.
 };
 /// Returns the values scaled to mean 0 and standard deviation 1.
 ///
 /// A NaN counts as the highest finite value. Infinities count as the highest and the lowest one. Equal values become 0.
+/// If no value is finite, all count as 1.
 Standardised standardised(const std::vector<double>& raw);
 
 /// Constrained expected improvement, an acquisition function (Gardner et al., ICML'14; Gelbart et al., UAI'14).

@@ -20,7 +20,8 @@ class ConstraintFilter {
   /// Returns the text of the first constraint, in the order of the study file, that the proposal breaks. nullopt: it
   /// breaks none.
   ///
-  /// A constraint on a hyper-parameter that the proposal does not have is met.
+  /// A constraint on a hyper-parameter that the proposal does not have is met. The edits of the proposal must apply to
+  /// its base model.
   std::optional<std::string> violated_constraint(const study::Proposal& proposal) const;
 
  private:

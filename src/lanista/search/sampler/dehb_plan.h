@@ -12,16 +12,19 @@ namespace lanista::search {
 
 /// The brackets of Hyperband as DEHB uses them.
 ///
-/// Bracket s begins with floor((s_max + 1) / (s + 1)) eta^s trials at the budget R / eta^s. A share of 1 / eta of them
-/// continues at each next budget.
+/// R is the largest budget, and s_max + 1 is the number of budgets. Bracket s begins with
+/// floor((s_max + 1) / (s + 1)) eta^s trials at the budget R / eta^s. A share of 1 / eta of them, rounded down,
+/// continues at each next budget. The bracket with the smallest first budget runs first, then the next larger one.
 struct DehbBrackets {
   std::int64_t eta = 3;               ///< Ratio of two budgets.
   std::vector<std::int64_t> budgets;  ///< Epochs, ascending: R / eta^k, rounded down. The last one is R.
   /// Number of trials at each budget of a bracket, from its first budget to R. The brackets are in running order.
   std::vector<std::vector<std::int64_t>> counts;
-  std::vector<std::size_t> populations;  ///< One size per budget: the most trials that a bracket has there.
+  /// One size per budget: the most trials that a bracket has there. If there is one budget only, the size is 20.
+  std::vector<std::size_t> populations;
 
-  /// Computes the brackets in whole numbers. Needs 1 <= min <= epochs and eta >= 2.
+  /// Computes the brackets in whole numbers. No budget is below `min`, and the last one is `epochs`. Needs
+  /// 1 <= min <= epochs and eta >= 2.
   DehbBrackets(std::int64_t min, std::int64_t eta, std::int64_t epochs);
   /// Returns the index in `counts` of bracket number `bracket`, counted from 0 over the whole search.
   std::size_t bracket_kind(std::int64_t bracket) const {
@@ -47,24 +50,24 @@ class DehbPlan {
     std::int64_t pool = 0;                 ///< Number of the best members of that population that may be parents.
     std::optional<TrialId> promoted = {};  ///< Trial that is to continue. None: it needs a new trial.
     std::optional<TrialId> trial = {};     ///< Trial that runs it. None: it has not begun.
-    bool done = false;                     ///< True: its trial has a result at this budget, or has ended.
+    bool done = false;  ///< True: its trial has a result at this budget, or has ended. The caller sets it.
   };
 
   explicit DehbPlan(DehbBrackets brackets);
 
   /// Returns the entry that the next new trial gets. Opens a bracket if no entry is free. The caller sets its `trial`,
-  /// so that it is not free any more.
+  /// so that it is not free any more. The reference is valid until the plan changes.
   RungEntry& next_new_entry();
   /// Returns the entries with a paused trial that is to continue, by bracket and then in order of entries. They are
   /// valid until the plan changes.
   std::vector<const RungEntry*> promotions() const;
-  /// Returns the entry of an open bracket that the trial runs or is promoted to, or null. It is valid until the plan
-  /// changes.
+  /// Returns the entry, not yet done, of an open bracket that the trial runs or is promoted to, or null. It is valid
+  /// until the plan changes.
   RungEntry* entry_of(TrialId trial);
-  /// Closes finished rungs and begins the next ones.
+  /// Closes finished rungs and begins the next ones. Finished brackets are removed.
   ///
   /// `promotable(budget, count)` returns at most `count` trials to promote from the budget of that index, the best one
-  /// first.
+  /// first. It is called for the first round of brackets only. Entries without a promoted trial need new trials.
   template <class Promotable>
   void advance(const Promotable& promotable) {
     for (Bracket& bracket : open_) {

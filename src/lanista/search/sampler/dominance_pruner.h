@@ -19,18 +19,21 @@ namespace lanista::search {
 
 /// Prunes trials by the pruning rules of a study (study/pruning_rules.h), and orders the trials of a group.
 ///
-/// Trials form a *line* for an event of the rules if they differ only in the parameters of these rules. So they have
-/// equal models, other hyper-parameters, schedules, folds and starts. With several parameters the line is a grid. One
-/// trial on a line is *further* than another if no parameter is nearer in the direction of its rule and one is further.
+/// Trials form a *line* for an event of the rules if they differ only in the parameters of these rules and in the seed.
+/// So they have equal models, other hyper-parameters, schedules, folds and starts. With several parameters the line is
+/// a grid. One trial on a line is *further* than another if no parameter is nearer in the direction of its rule and one
+/// is further.
 ///
 /// Suppose a trial failed by the event in epoch e. A further trial is *pruned by dominance* if it is to train through
 /// epoch e and has not measured e: it would fail by e. If a further trial survives epoch e, it *contradicts* the rules
-/// between the two, which prune no trial from then on.
+/// between the two, which prune no trial from then on. A trial at the same place that survives contradicts all rules of
+/// the event. Trials that forked are on no line.
 ///
 /// It depends only on the events that it observes, like a strategy. Not thread-safe. Memory grows with the number of
 /// trials. A call of of() needs O(failures on the line).
 class DominancePruner {
  public:
+  /// Takes the failure rules among `rules`. Rung rules are ignored.
   explicit DominancePruner(const std::vector<study::PruningRule>& rules);
 
   /// Processes the next event of the study.
@@ -39,11 +42,12 @@ class DominancePruner {
   /// Why a trial is pruned.
   struct PruningReason {
     TrialId by;        ///< The trial that failed.
-    std::string rule;  ///< The rules that apply, such as "diverged along lr up".
+    std::string rule;  ///< The rules that apply, joined by " and ", such as "diverged along lr up".
   };
   /// Returns why a trial is pruned that is to train through epoch `budget`, or nullopt if it is not pruned.
   ///
-  /// The trial must be proposed and must not have ended. Of several reasons the one with the lowest trial id counts.
+  /// The trial must not have ended. An unknown trial, or one that forked, is not pruned. Of several reasons the one
+  /// with the lowest trial id counts.
   std::optional<PruningReason> of(TrialId trial, std::int64_t budget) const;
   /// Returns the rules that a result contradicted, as study::rule_text prints them, grouped by event.
   std::vector<std::string> contradicted_rules() const;
@@ -51,9 +55,10 @@ class DominancePruner {
   /// Position of a trial on the line of one event.
   struct LinePosition {
     Digest line;             ///< Key of the line.
-    std::vector<double> at;  ///< One coordinate per rule. Larger is further.
+    std::vector<double> at;  ///< One coordinate per rule. Larger is further. 0 if the proposal lacks the parameter.
   };
-  /// One entry per event of the rules; nullopt if the proposal lacks one of the parameters.
+  /// One entry per event of the rules, in the order of their first rules. nullopt: the proposal has none of the
+  /// parameters of the event.
   using LinePositions = std::vector<std::optional<LinePosition>>;
   /// Returns the positions of a proposal on the lines of all events.
   LinePositions positions_of(const study::Proposal& proposal) const;
@@ -75,7 +80,7 @@ class DominancePruner {
   ///
   /// The probability of failure is estimated from the line alone. With b pending trials nearer and f further, it is
   /// (1 + b) / (2 + b + f). This assumes that the first failure is equally likely between any two of them. It is 0 if a
-  /// further trial survived.
+  /// trial that is further or equal survived to its budget.
   ///
   /// `informative` takes the largest V(t) = sum of cost(t') P(t cancels t') / cost(t), the expected saving over the
   /// trial's own cost (class discussion of Fluid, F2). `needed_first` takes the lowest probability of being cancelled,

@@ -17,7 +17,7 @@ namespace lanista::search {
 /// Duplicates of the group under construction count as well. The sets are never iterated.
 class DuplicateFilter {
  public:
-  /// True if a proposal with this study::run_key was made before.
+  /// True if a proposal with this study::run_key was made before or is in the group under construction.
   bool contains(const Digest& key) const { return seen_->contains(key) || fresh_.contains(key); }
   /// Returns why the proposal is not allowed, as text for people, or nullopt if it is allowed.
   std::optional<std::string> rejection_reason(const study::Proposal& proposal) const;
@@ -36,9 +36,10 @@ class DuplicateFilter {
   std::unordered_set<Digest> fresh_;
 };
 
-/// Base class of the built-in samplers. It records what was proposed and never proposes it again.
+/// Base class of the built-in samplers. It records the study::run_key of each proposal, so that `next` can avoid it.
 ///
-/// A derived class implements `next`, and `fold_event` if it learns from results.
+/// A derived class implements `next`, and `fold_event` if it learns from results. Whether a result of `next` is a
+/// duplicate is not checked. If `next` fails or is exhausted after the first proposal, the group is shorter.
 class ReplayableSampler : public Sampler {
  public:
   explicit ReplayableSampler(Context context);
@@ -56,9 +57,11 @@ class ReplayableSampler : public Sampler {
   /// Updates the state of the derived class by an event.
   virtual void fold_event(const study::Event& event) { static_cast<void>(event); }
 
+  /// Returns the context of the constructor.
   const Context& context() const { return context_; }
+  /// Returns the constraints that are known before training.
   const ConstraintFilter& filter() const { return filter_; }
-  /// True if a proposal with this key was made before, or is in the current event.
+  /// True if a proposal with this study::run_key was observed. In fold_event, that of the current event counts.
   bool seen(const Digest& key) const { return seen_.contains(key); }
 
  private:

@@ -23,14 +23,16 @@ struct EpochLosses {
 struct Observation {
   TrialId trial;             ///< Trial that was observed.
   study::Proposal proposal;  ///< Decisions of the trial.
-  /// Losses of the last measurement, one per goal; smaller is better. Empty: it failed or was cancelled, which is
-  /// worst.
+  /// Losses of the last measurement, one per goal; smaller is better. Empty: it failed, was cancelled or measured
+  /// nothing, which is worst.
   std::vector<double> losses;
-  std::int64_t epoch = 0;  ///< Epoch of the last measurement, which is the fidelity of the result.
+  /// Epoch of the last measurement, which is the fidelity of the result; 0: nothing was measured.
+  std::int64_t epoch = 0;
   study::OutcomeKind outcome = study::OutcomeKind::kSucceeded;
   double violation = 0;                          ///< Violation of the constraints at that epoch; 0 if all are met.
   std::vector<EpochLosses> earlier_epochs = {};  ///< Measurements before the last, epochs ascending.
-  bool is_update = false;                        ///< True: the trial was observed before with fewer epochs.
+  /// True: the trial was observed before, at an earlier pause. It may have the same epochs, if it ended while paused.
+  bool is_update = false;
 };
 
 // Comparable results. A stopping rule ends some trials at epoch 1 and others at epoch 27. Losses of different epochs
@@ -55,7 +57,8 @@ using RankOrder = std::function<std::vector<std::int64_t>(const std::vector<Epoc
 /// violation. NaN is last.
 std::vector<std::int64_t> rank_by_fronts(const std::vector<EpochLosses>& epoch_losses_of_trials);
 /// Ranks feasible ones first, then by smaller violation, then by the first goal, then by the next goals where it is
-/// equal. NaN is last.
+/// equal. Trials with a NaN of the first goal are last, whatever their violation. A NaN of a later goal is worse than
+/// any number.
 std::vector<std::int64_t> rank_by_goals_in_order(const std::vector<EpochLosses>& epoch_losses_of_trials);
 
 /// Returns the ranks of trials at equal fidelity, 0 for the best, without gaps.
@@ -63,6 +66,7 @@ std::vector<std::int64_t> rank_by_goals_in_order(const std::vector<EpochLosses>&
 /// Trials of one rank ended at one epoch, except those without losses. O(number of end epochs) calls of `order`.
 std::vector<std::int64_t> ranks_at_equal_fidelity(const std::vector<const Observation*>& trials,
                                                   const RankOrder& order = rank_by_fronts);
+/// Returns the ranks of a container of observations at equal fidelity, 0 for the best, in the order of the container.
 template <class Observations>
 std::vector<std::int64_t> ranks_at_equal_fidelity(const Observations& trials, const RankOrder& order = rank_by_fronts) {
   std::vector<const Observation*> all;
@@ -92,11 +96,13 @@ class History {
   /// Processes an event. Returns the observation of the trial that paused or ended with it, or nullopt.
   ///
   /// A duplicate gives no observation, because the trial that it repeats has one. A trial that failed, was cancelled or
-  /// measured nothing has no losses.
+  /// measured nothing has no losses. A pruned trial counts as failed or cancelled (study::kind_for_strategy). Events of
+  /// trials that were not proposed are ignored.
   std::optional<Observation> observe(const study::Event& event);
   /// Returns the trials that have not paused or ended yet, with their measurements.
   const std::map<TrialId, Observation>& running() const { return running_; }
-  /// Returns the trials that have paused and not ended, with their measurements. They may be running again.
+  /// Returns the trials that have paused at least once and not ended, with their measurements. They may be running
+  /// again.
   const std::map<TrialId, Observation>& paused_trials() const { return paused_trials_; }
 
  private:

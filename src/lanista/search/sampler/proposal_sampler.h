@@ -14,19 +14,23 @@ namespace lanista::search {
 /// Number of samples that a strategy takes from its own model before it samples at random.
 inline constexpr std::int64_t kMaxAttempts = 100;
 /// Number of random samples after which a strategy returns kResourceExhausted. If one sample in a thousand is allowed,
-/// this happens to one proposal in 20,000. A space with at most this many points is enumerated instead.
+/// this happens to one proposal in 20,000. A finite space without mutations and with at most this many grid points is
+/// enumerated instead.
 inline constexpr std::int64_t kMaxRandomAttempts = 10'000;
 
 /// Least (`lo`) and greatest (`hi`) number of mutations of a base model, both included.
 struct MutationCount {
   std::int64_t lo = 0, hi = 3;
 };
-/// Returns the specification of the option `mutations` of a strategy: a list of two numbers, fewest and most.
+/// Returns the specification of the option `mutations` of a strategy: a list of two numbers from 0 to 64, fewest and
+/// most. The default is [0, 3].
 OptionSpec mutation_count_option();
-/// Returns the value of the option `mutations`. Errors: kInvalidArgument (it is not a list [fewest, most]).
+/// Returns the value of the option `mutations`. Errors: kInvalidArgument (it has not two numbers, or fewest is above
+/// most).
 Result<MutationCount> mutation_count(const Options& options);
 
-/// Samples models and hyper-parameters of a context. Base models are hashed once, in the constructor.
+/// Samples models and hyper-parameters of a context. It checks neither duplicates nor constraints. Base models are
+/// hashed once, in the constructor.
 class ProposalSampler {
  public:
   /// Prepares the base models. Mutated models get a number of mutations in the range of `count`.
@@ -76,24 +80,27 @@ class ProposalSampler {
 /// with kNotApplicable counts as rejected.
 ///
 /// Errors: kResourceExhausted (all `attempts` samples were rejected; the message has the most frequent reason), other
-/// errors of `sample_next`.
+/// errors of `sample_next`. `attempts` is at least 1.
 Result<study::Proposal> first_unique(const Rng& rng, const DuplicateFilter& duplicates,
                                      const std::function<Result<study::Proposal>(const Rng&)>& sample_next,
                                      std::int64_t attempts = kMaxAttempts);
-/// Returns a result of first_unique. If that fails in an enumerable space, it returns one of the remaining points, or
-/// nullopt if the space is exhausted.
+/// Returns a result of first_unique. If kMaxAttempts samples fail in an enumerable space, it returns one of the
+/// remaining points at random, or nullopt if the space is exhausted.
 ///
-/// The proposal gets Proposal::repeat = `repeat`, so it is a further training of decisions that were trained before.
-/// Errors: kResourceExhausted after kMaxRandomAttempts samples of a space that is not enumerable.
+/// The proposal gets Proposal::repeat = `repeat`. Above 0 it is a further training of decisions that were trained
+/// before. Errors: kResourceExhausted after kMaxRandomAttempts samples of a space that is not enumerable, other errors
+/// of `sample_next`.
 Result<std::optional<study::Proposal>> first_unique_or_remaining(
     const ProposalSampler& proposal_sampler, const Rng& rng, const DuplicateFilter& duplicates,
     const std::function<Result<study::Proposal>(const Rng&)>& sample_next, std::int64_t repeat = 0);
 
-/// Returns a random proposal that is allowed, from a stream of `rng`, or nullopt if the space is exhausted.
+/// Returns a random proposal that is allowed, from a stream of `rng`, or nullopt if the space is exhausted. Errors:
+/// kResourceExhausted after kMaxRandomAttempts samples of a space that is not enumerable.
 Result<std::optional<study::Proposal>> random_unique(const ProposalSampler& proposal_sampler, const Rng& rng,
                                                      const DuplicateFilter& duplicates);
 /// Returns the first allowed result of `sample_next` with streams of `own`. If all kMaxAttempts results are rejected,
-/// it returns random_unique.
+/// it returns the result of random_unique with `rng`. Errors: those of random_unique, and those of `sample_next` except
+/// kNotApplicable.
 Result<std::optional<study::Proposal>> unique_or_random(
     const ProposalSampler& proposal_sampler, const Rng& rng, const DuplicateFilter& duplicates, const Rng& own,
     const std::function<Result<study::Proposal>(const Rng&)>& sample_next);

@@ -12,9 +12,9 @@ namespace lanista::search {
 /// fold. A failed training is done again on the same fold, up to strategy.retry times per proposal.
 ///
 /// `inner` observes one trial per proposal, with the ids 1, 2, … in the order of its proposals. That trial ends when
-/// its trainings are done. It is paused while all unfinished trainings are paused. Its measurements are averages, epoch
-/// by epoch, of all trainings as far as all of them trained. A halving composed with the result observes the trainings
-/// themselves.
+/// its trainings are done. It is paused while all unfinished trainings are paused and none is missing. When it pauses
+/// or ends, it gets measurements: averages, epoch by epoch, as far as all of its trainings trained. Failed trainings
+/// are left out of them. A halving composed with the result observes the trainings themselves.
 std::unique_ptr<Sampler> with_repeated_trainings(std::unique_ptr<Sampler> inner, const study::StudyConfig& config);
 
 }  // namespace lanista::search

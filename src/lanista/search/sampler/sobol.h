@@ -17,7 +17,8 @@ enum class Scramble {
 /// Returns point number `index` of the Sobol sequence in Gray-code order, with coordinates in [0, 1).
 ///
 /// Point 0 is the origin before scrambling. `rng` gives the random bits of the scrambling, so all points of a sequence
-/// need the same one. The direction numbers are those of Joe and Kuo, for at most 3667 dimensions.
+/// need the same one. The direction numbers are those of Joe and Kuo, for 1 to 3667 dimensions. The caller checks this
+/// limit.
 std::vector<double> sobol_point(std::size_t dimensions, std::uint64_t index, Scramble scramble, const Rng& rng);
 
 }  // namespace lanista::search

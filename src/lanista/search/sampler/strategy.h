@@ -130,7 +130,8 @@ class Sampler {
   virtual ~Sampler() = default;
   /// Returns the name of the sampler, as in the study file.
   virtual std::string_view name() const = 0;
-  /// Returns a group of at most `count` new trials, or kWait (none now) or kSpaceExhausted (none any more).
+  /// Returns a group of at most `count` new trials, or kWait (none now) or kSpaceExhausted (none any more). `count` is
+  /// at least 1.
   ///
   /// Their budget is the whole schedule, which Halving::assign_budgets may shorten. Errors: those of Strategy::suggest.
   virtual Result<Suggestion> sample_proposals(std::int64_t count) const = 0;
@@ -175,8 +176,10 @@ class Halving {
 
 inline std::unique_ptr<Halving> Sampler::own_halving() const { return nullptr; }
 
-/// Returns the strategy of a sampler and a halving. Resumptions come before new trials. A null halving trains every
-/// trial to its budget.
+/// Returns the strategy of a sampler and a halving, with the name of the sampler. Resumptions come before new trials. A
+/// null halving trains every trial to its budget.
+///
+/// If no member comes and new trials are not waited for, the halving is asked again without new trials.
 std::unique_ptr<Strategy> compose(std::unique_ptr<Sampler> sampler, std::unique_ptr<Halving> halving);
 
 /// The input of a sampler: the space, the goals and a random stream.
@@ -223,19 +226,26 @@ struct StoppingPlugin {
 };
 /// Returns an error if a setting of the study cannot be used with a strategy that has its own halving, or nullopt.
 ///
-/// Such settings are a stopping rule and several trainings per proposal. With a strategy that forks they are also
-/// selection of another epoch than the last, and parameters that cannot change in training. The error has the key.
+/// Such settings are a stopping rule and several trainings per proposal (strategy.repeat, strategy.retry, data.folds).
+/// With a strategy that forks they are also selection of another epoch than the last, and train.tune. Unless
+/// strategy.fixed is `keep`, so are several models, mutations and parameters that cannot change in training. The
+/// location of the error is the key. The result is nullopt if the plug-in has no own halving.
 std::optional<Error> own_halving_conflict(const StrategyPlugin& plugin, const study::StudyConfig& config);
-/// Returns an error if the study has the rule study::kWhenRungDecided and its rungs cannot be closed early without a
-/// change of the outcome. Returns nullopt otherwise.
+/// Returns an error at "implied[i].when" if the study has the rule study::kWhenRungDecided and early closing could
+/// change its outcome. Returns nullopt otherwise.
+///
+/// The rule needs a stopping rule that judges whole rungs, train.keep at the best epoch, and one training per proposal.
+/// It also needs no keep.ensemble, and one goal with a best possible value, by which rungs are judged as well. Ties
+/// must go to the earlier trial. Goals are not checked while the study has none.
 std::optional<Error> early_closing_conflict(const study::StudyConfig& config);
 /// True if the strategy is random search with the option `again`, which samples an exhausted space again with other
 /// seeds.
 bool repeats_exhausted_space(const study::StrategyConfig& strategy);
-/// Returns an error if repeats_exhausted_space is combined with another option that trains a proposal several times, or
-/// nullopt.
+/// Returns an error at "strategy.again" if repeats_exhausted_space holds and another option trains a proposal several
+/// times: data.folds, strategy.repeat or strategy.retry. Returns nullopt otherwise.
 std::optional<Error> repeated_space_conflict(const study::StudyConfig& config);
-std::vector<StrategyPlugin> builtin_strategies();      ///< Returns all samplers. The README describes each of them.
+/// Returns all samplers. Each has the option `enqueue` as its last one. The README describes each of them.
+std::vector<StrategyPlugin> builtin_strategies();
 std::vector<StoppingPlugin> builtin_stopping_rules();  ///< Returns all stopping rules. The README describes each one.
 
 }  // namespace lanista::search
