@@ -30,7 +30,8 @@ def comment_above(lines, d):
 def end_of(text, at, opening="{", closing="}"):
     """The position behind the bracket that closes the one at `at`. Comments and strings are skipped."""
     depth = 0
-    for m in re.compile(r'//[^\n]*|"(?:[^"\\\n]|\\.)*"|' + "|".join(map(re.escape, opening + closing))).finditer(text, at):
+    brackets = "|".join(map(re.escape, opening + closing))
+    for m in re.compile(r'//[^\n]*|"(?:[^"\\\n]|\\.)*"|' + brackets).finditer(text, at):
         depth += {opening: 1, closing: -1}.get(m.group(), 0)
         if depth == 0:
             return m.end()

@@ -67,7 +67,7 @@ class TimingHistory {
   TimingHistory() = default;
   /// Uses the rows of this device (device_description) with a positive step time; all others are only counted.
   TimingHistory(const std::vector<store::StudyProfiles>& studies, const std::string& device);
-  /// Reads all step times in a folder for this device. An empty name gives an empty history. `skipped` receives an
+  /// Reads all step times in a folder for this device. An empty `folder` gives an empty history. `skipped` receives an
   /// error for each damaged file, and for a folder that cannot be read.
   static TimingHistory read(FileSystem& fs, const std::string& folder, const std::string& device,
                             std::vector<Error>& skipped);

@@ -22,7 +22,7 @@
 
 namespace lanista::runtime {
 
-/// Objects that all workers of one executor share. They outlive the workers.
+/// What TrialWork needs from its executor, for all workers together. Objects by reference outlive the workers.
 struct WorkerContext {
   const data::Dataset& data;               ///< Data of the study.
   const program::Operators& operators;     ///< Kernels of the caller's own operators.

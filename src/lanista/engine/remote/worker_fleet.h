@@ -63,7 +63,8 @@ class Fleet {
     std::string host = {};    ///< As in Ready; without a hello, the launcher's host.
     bool is_dropped = false;  ///< True: it was ended for an invalid message (end_misbehaving).
   };
-  /// No worker can run any more.
+  /// The fleet has given up and starts no more workers: none is usable, or one could not be launched kMaxFailures times
+  /// in a row. In the second case others may still run.
   struct Broken {
     Error error;  ///< Cause.
   };

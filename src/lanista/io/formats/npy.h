@@ -16,7 +16,7 @@ namespace lanista::formats {
 /// bytes, with the broken rule); kUnimplemented for other dtypes.
 Result<Tensor> decode_npy(std::string_view bytes);
 
-/// The bytes of a NumPy .npy file with the array, in C order.
+/// The bytes of a NumPy .npy file with the array, in C order. More than kMaxNpyRank dimensions are a bug of the caller.
 std::string encode_npy(const Tensor& tensor);
 
 }  // namespace lanista::formats

@@ -33,7 +33,8 @@ struct CostRow {
 /// Measured costs by key, as an input of planners. A value: it reads no clock and no file.
 ///
 /// A profiler gives the median of its timings as one row, since an interruption only ever adds time. The rows of
-/// several profiles are combined by their mean, weighted by samples. So tables may be merged in any order.
+/// several profiles are combined by their mean, weighted by samples. So times hardly depend on the order in
+/// which tables are merged. FLOPs and bytes are those of the last row.
 class CostTable {
  public:
   /// Returns the row of a key, or null if the work was not measured. The pointer is valid as long as the table.

@@ -75,7 +75,8 @@ class Emitter {
   /// Appends a call with these sizes (Call::n) and operands (Call::at), and returns it. The reference is valid until
   /// the next call of `add`.
   EmittedCall& add(block::Op op, std::vector<std::int64_t> sizes, std::vector<OperandRange> spots);
-  /// Returns the operand that reads input number `input` (from 0) of a call of the CPU program.
+  /// Returns the range that input number `input` (from 0) of a call of the CPU program occupies: region, first word and
+  /// words for the largest batch. Features and targets of the batch lie outside the slab and have 0 words.
   OperandRange read(const program::Binding<float>& b, std::size_t input) const;
   /// Returns the operand that writes output number `output` (from 0) of a call of the CPU program.
   OperandRange write(const program::Binding<float>& b, std::size_t output) const;

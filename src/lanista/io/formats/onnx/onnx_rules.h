@@ -197,9 +197,10 @@ RewriteRule same_operator(const std::string& op);
 
 // A rule for a group of nodes is called with the last node of the group.
 
-/// The rule that imports x * Sigmoid(x), which ends in Mul, as the operator silu.
+/// A RewriteRule, called for each Mul: imports x * Sigmoid(x) as the operator silu. Other nodes: an empty Rewrite.
 Result<Rewrite> silu_group(const NodeReader& node_reader);
-/// The rule that imports a GELU written with Erf or Tanh, which ends in Mul, as the operator gelu.
+/// A RewriteRule, called for each Mul: imports a GELU written with Erf or Tanh as the operator gelu. Other
+/// nodes: an empty Rewrite.
 Result<Rewrite> gelu_group(const NodeReader& node_reader);
 /// The rule that imports Reshape, InstanceNormalization, Reshape as the operator group_norm without scale and shift.
 Result<Rewrite> group_norm_group(const NodeReader& node_reader);
