@@ -50,7 +50,8 @@ class CostTable {
   const std::map<CostKey, CostRow>& rows() const { return rows_; }
   bool operator==(const CostTable&) const = default;
 
-  /// Returns a JSON array with one object for each row, in ascending order of their keys.
+  /// Returns a JSON array with one object for each row, in ascending order of their keys: {"work", "lanes", "cpu",
+  /// "threads", "version", "us", "flops", "bytes", "samples"}.
   nlohmann::json to_json() const;
   /// Reads the array of to_json.
   ///

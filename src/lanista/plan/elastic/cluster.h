@@ -23,7 +23,8 @@ struct Cluster {
   double usable_memory() const { return memory * (1 - reserve); }
 };
 
-/// Checks the ranges of all fields. Errors: kOutOfRange with the field, its value and what is allowed.
+/// Checks the ranges of all fields: up to 10,000 workers, 64 shares, a widest trial of 1024 workers, and an
+/// interference of 10. Errors: kOutOfRange with the field, its value and what is allowed.
 Result<void> check_cluster(const Cluster& cluster);
 
 /// The predicted or true times and memory of a trial, for its whole budget.

@@ -30,9 +30,11 @@ class DecisionBuilder {
 
   /// Takes all workers from a task, so that it waits.
   void remove(std::size_t task);
-  /// Gives `count` free whole workers to a waiting task, those of `keep` first. `count` is at most num_free().
+  /// Gives `count` free whole workers to a waiting task: first those of `keep` that are free, then the lowest numbers.
+  /// `count` is at most num_free().
   void assign_workers(std::size_t task, std::int64_t count, const std::vector<std::int32_t>& keep = {});
-  /// Changes the number of whole workers of a task to `count`. It keeps as many of its workers as possible.
+  /// Changes the number of whole workers of a task to `count`, at most those that are free or its own alone. It keeps
+  /// as many of its workers as possible. A worker that it shares is given up.
   void resize(std::size_t task, std::int64_t count);
   /// Gives 1/`parts` of a worker to a waiting task. fits_part must be true.
   void assign_part(std::size_t task, std::int32_t worker, std::int64_t parts);
@@ -41,10 +43,11 @@ class DecisionBuilder {
   /// Returns true if the worker is not lost, has fewer than Cluster::shares trials, and has memory for the task. Parts
   /// are not considered.
   bool can_join(std::size_t task, std::int32_t worker) const;
-  /// Adds a waiting task to the trials of a worker. Call rebalance_parts afterwards.
+  /// Adds a waiting task to the trials of a worker. can_join must be true. Call rebalance_parts afterwards.
   void join(std::size_t task, std::int32_t worker);
 
-  /// Gives the trials of each shared worker equal parts, and a trial alone the whole worker.
+  /// Gives the trials of each shared worker equal parts, and a trial alone the whole worker. The part is 1 over the
+  /// number of trials, rounded up to a power of two. Loads keep their WorkerLoad::parts.
   void rebalance_parts();
   /// Returns the decision with this plan target. The builder must not be used after it.
   Decision decision(const PlanTarget& target = {}) &&;

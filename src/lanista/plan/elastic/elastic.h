@@ -26,10 +26,11 @@ std::unique_ptr<Policy> deadline_policy(const PlanTarget& target, const ElasticO
 /// Returns the scheduler that looks ahead: it simulates deadline_policy with several targets and follows the best.
 ///
 /// This is a rollout (Bertsekas, Tsitsiklis and Wu, 1997). The best target has the earliest predicted end. Candidates
-/// come from the water level (fluid.h) and from the bounds of the remaining work. If trials wait and none may have
-/// several workers, the best targets are also tried with 12 random orders (Kolisch and Drexl, 1996). The present target
-/// is kept unless another one is better by 1 %. With more than 64 trials, no other target is tried while the end is as
-/// predicted. The pace of running trials replaces their predictions (with_observed_pace).
+/// come from the water level (fluid.h) and from the bounds of the remaining work. The best targets are also tried with
+/// 12 random orders (Kolisch and Drexl, 1996) if predictions have no error, no trial may have several workers, and at
+/// least as many trials wait as there are workers. The present target is kept unless another one is better by 1 %. With
+/// more than 64 trials, no other target is tried while the end is as predicted. The pace of running trials replaces
+/// their predictions (with_observed_pace).
 ///
 /// If predictions may be wrong (Prediction::error), the best targets are simulated in 16 cases of true times. A new
 /// target is not followed if first_come ends sooner in one of them. It is not followed either if its mean gain is below

@@ -95,8 +95,8 @@ struct Decision {
 /// Checks that a decision assigns each worker at most once and respects all limits.
 ///
 /// Errors: kInvalidArgument if the numbers of placements and tasks differ. The same, with task and worker, for a worker
-/// that is lost or does not exist, parts of a worker above 1 in sum, too little memory, and a task above its largest
-/// width.
+/// that is lost or does not exist, and for workers that are not ascending. Also for parts that are no power of two up
+/// to Cluster::shares or above 1 in sum, too little memory, and a task above its largest width.
 Result<void> check_decision(const SchedulerState& state, const Decision& decision);
 
 /// A scheduler: a pure function from a state to a decision.

@@ -86,13 +86,12 @@ Result<ScheduleResult> simulate(const Cluster& cluster, TrialSource& source, con
 /// Returns the second at which all tasks end if the predictions are true and nothing else happens.
 ///
 /// Infinite if the policy never starts some task, or if the end cannot be before second `limit`. It stops as soon as
-/// the
-/// remaining work shows that.
+/// the remaining work shows that. Decisions are not checked.
 double predicted_end(SchedulerState state, const Policy& policy,
                      double limit = std::numeric_limits<double>::infinity());
 /// Returns the second at which all tasks end if actual[i] has the true times of task i, whatever is predicted.
 ///
-/// Infinite in the cases of predicted_end.
+/// Infinite if the policy never starts some task, or if the end cannot be before second `limit`.
 double end_if(std::span<const Prediction> actual, SchedulerState state, const Policy& policy,
               double limit = std::numeric_limits<double>::infinity());
 

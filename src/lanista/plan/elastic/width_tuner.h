@@ -23,8 +23,8 @@ class WidthTuner {
   static constexpr std::int64_t kRetryEpochs = 64;       ///< Epochs until the first retry.
   static constexpr std::int64_t kMaxRetryEpochs = 4096;  ///< Most epochs between retries.
 
-  /// Sets the seconds of a step by width, from earlier studies. It does nothing if the program is known already.
-  /// `program` is any key that names it.
+  /// Sets the seconds of a step by width, from earlier studies. It does nothing if the program is known already. Widths
+  /// or times below or at 0 are ignored. `program` is any key that names it.
   void set_known_seconds(const std::string& program, const std::map<std::int64_t, double>& seconds);
   /// Adds an epoch of a program at this width with these mean seconds of a step. A width or time below or at 0 is
   /// ignored.

@@ -42,8 +42,9 @@ struct BatchLimits {
 /// Not thread-safe, since step_times keeps its results.
 class Application {
  public:
-  /// `runs` has one training for each batch size. `placed` has step times by placement and local batch, `scattered`
-  /// those by nodes, replicas and local batch.
+  /// `runs` has one training for each batch size. `placed` has step times by placement and ascending local batch;
+  /// `scattered` has those by nodes, replicas and local batch. A placement is its digits in the alphabetically first
+  /// rotation.
   Application(std::string name, std::vector<ValidationRun> runs,
               std::map<std::string, std::vector<std::pair<std::int64_t, StepTimes>>> placed, ScatteredTable scattered,
               BatchLimits limits);
@@ -58,7 +59,7 @@ class Application {
   /// Sets the largest batch size of a replica, in samples (BatchLimits::max_local).
   void set_max_local_batch(std::int64_t most) { limits_.max_local = most; }
 
-  /// Returns the number of epochs of the whole training.
+  /// Returns the number of epochs of the whole training: that of the shortest run.
   std::int64_t epochs() const { return epochs_; }
   /// Returns the progress after this many epochs, in steps of the initial batch; 0 after none.
   ///
@@ -69,7 +70,8 @@ class Application {
   /// Between measured batch sizes it is interpolated. A batch below the smallest measured one has the steps of the
   /// smallest. A batch above the largest measured one throws InternalError.
   double iterations(std::int64_t batch, std::int64_t epoch) const;
-  /// Returns the gradient statistics during an epoch (from 0), interpolated between measured batch sizes.
+  /// Returns the gradient statistics during an epoch (from 0), interpolated between measured batch sizes. A batch below
+  /// the smallest measured one has those of the smallest; one above the largest throws InternalError.
   GradientStats gradients(std::int64_t batch, std::int64_t epoch) const;
   /// Returns true if the batch size is between the smallest and the largest measured one.
   bool has_batch(std::int64_t batch) const { return batch >= runs_.front().batch && batch <= runs_.back().batch; }
@@ -77,8 +79,8 @@ class Application {
   /// Returns the seconds of a step that synchronises.
   ///
   /// `placement` has the number of replicas on each node; `local_batch` is the batch size of a replica. A measured
-  /// placement, up to rotation, is interpolated between its batch sizes. Other placements are interpolated over nodes,
-  /// replicas and batch size. Outside the measured range the nearest measured point counts.
+  /// placement, up to rotation, is interpolated between its batch sizes. Other placements are interpolated over nodes
+  /// (more than 16 count as 16), replicas and batch size. Outside the measured range the nearest measured point counts.
   StepTimes step_times(std::span<const std::int32_t> placement, std::int64_t local_batch) const;
 
  private:

@@ -7,17 +7,17 @@
 
 namespace lanista::goodput {
 
-/// Lower bounds on the mean completion time of the jobs, in seconds. They hold for every policy.
+/// Lower bounds on the mean completion time of the jobs, in seconds, if restarts cost nothing.
 ///
-/// Configurations are packed: powers of two of a node's devices, or whole nodes. Batch sizes are the 50 that best_plan
-/// tries. So the bounds hold for policies that choose among these. Restarts cost nothing.
+/// They hold for policies that choose among these configurations: powers of two of a node's devices or whole nodes,
+/// with the 50 batch sizes that best_plan tries.
 struct CompletionBounds {
   double isolation = 0;  ///< Mean of the times that the jobs need if each has the whole cluster alone.
   double work = 0;       ///< All devices share each job without loss, and the shortest job runs first.
   /// Returns the larger bound, in seconds.
   double best() const { return isolation > work ? isolation : work; }
 };
-/// Computes the bounds of a workload. With `pins_ncf` the application `ncf` has one device (see SimulationOptions).
+/// Computes the bounds of a workload. With `pins_ncf` the application `ncf` has one device and its largest batch.
 CompletionBounds bounds_of(const Workload& workload, const Nodes& nodes, bool pins_ncf = true);
 
 /// Returns the seconds of a whole job on 1, 2, ... packed devices, at the best batch size in every epoch.

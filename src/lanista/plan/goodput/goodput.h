@@ -24,7 +24,8 @@ struct ThroughputModel {
 
   /// Returns the seconds of a pass over `local_batch` samples that only accumulates gradients.
   double accumulation_seconds(double local_batch) const { return alpha_grad + beta_grad * local_batch; }
-  /// Returns the seconds of a synchronisation of all replicas, within one node or between several (`nodes` above 1).
+  /// Returns the seconds of a synchronisation of all replicas, within one node or between several (`nodes` above 1). It
+  /// is 1e-8 for one replica.
   double sync_seconds(std::int64_t nodes, std::int64_t replicas) const;
   /// Returns the seconds of a pass with synchronisation; `local_batch` is the number of samples of a replica.
   double step_seconds(std::int64_t nodes, std::int64_t replicas, double local_batch) const;
@@ -45,7 +46,8 @@ struct BatchPlan {
 /// It is (var + sqr) / (var/S + sqr), AdaScale's gain (Johnson et al. 2020), and 1 if both statistics are 0. With
 /// RateRule::kAdaScale the learning rate is multiplied by it. `scale` must be at least 1.
 double gain_of(const GradientStats& stats, double scale);
-/// Returns the statistical efficiency (phi + M0) / (phi + M) with phi = M0 var / sqr, from 0 to 1. `scale` is M/M0.
+/// Returns the statistical efficiency (phi + M0) / (phi + M) with phi = M0 var / sqr, from 0 to 1. `scale` is M/M0. It
+/// is 1 / scale if both statistics are 0.
 double efficiency_of(const GradientStats& stats, double scale);
 
 /// How the learning rate follows the batch size.
@@ -83,8 +85,9 @@ struct BestPlan {
 };
 /// Returns the batch with the best goodput, of 50 sizes that are equally spaced in their logarithm.
 ///
-/// With kFixed it is the given batch, and its goodput is its throughput. A single replica with more than the initial
-/// batch accumulates at least once, so that its gradient noise can be measured. The goodput is 0 if no size fits.
+/// With kFixed it is the given batch instead, and its goodput is its throughput. A single replica with more than the
+/// initial batch accumulates at least once, so that its gradient noise can be measured. The goodput is 0 if no size
+/// fits.
 BestPlan best_plan(const JobModel& model, std::int64_t nodes, std::int64_t replicas);
 
 /// Returns how replicas share a batch of `total` samples. It accumulates as rarely as possible with at most

@@ -35,7 +35,8 @@ class NoiseScale {
   ///
   /// `norms` has one entry for each group. The estimate is unbiased for all values of samples and scale. `mean_square`
   /// may be the mean over some of the gradients only, and `samples` need not be whole. A step may stand for steps that
-  /// were not measured: averages then decay by `represented_scale` initial batches; 0 means `scale`.
+  /// were not measured: averages then decay by `represented_scale` initial batches; 0 means `scale`. Arguments out of
+  /// range throw InternalError.
   bool add(std::span<const GradientSquares> norms, double samples, double scale, double represented_scale = 0);
 
   /// Returns the number of steps in the present estimate.

@@ -30,7 +30,8 @@ struct SimulationOptions {
   bool reveals_true_costs = false;             ///< True: JobView::true_costs is set.
   bool reveals_budget = false;                 ///< True: JobView::left is set.
   bool shares_profiles = false;                ///< True: a job starts with the measurements of its application.
-  /// True: `ncf` has one device and its user's batch, as in the artefact.
+  /// True: `ncf` has at most one device, except with kRigid. With kAdaptive it also has its largest batch. As in the
+  /// artefact.
   bool pins_ncf = true;
   double noise_factor = 1;  ///< Gradient variance as jobs measure it, divided by the true one.
   double sync_factor = 1;   ///< Synchronisation time as jobs measure it, divided by the true one.
@@ -67,10 +68,10 @@ struct ClusterResult {
 /// Simulates a workload under an allocator. Deterministic if the allocator is.
 ///
 /// In every interval jobs train, and then the allocator decides on submitted jobs that have not finished. Times and
-/// gains of steps are those measured of the application. The model of a job is fitted to the steps that it ran itself.
-/// Progress is scale-invariant, and a job ends after the epochs of its application.
-/// Errors: kInvalidArgument with the allocator's name for a decision that check_allocations refuses;
-/// kFailedPrecondition for jobs that have not finished at `until`.
+/// gains of steps are those measured of the application. The model of a job is fitted to the steps that it ran itself,
+/// or to those of all jobs of its application with `shares_profiles`. Progress is scale-invariant, and a job ends after
+/// the epochs of its application. Errors: kInvalidArgument with the allocator's name for a decision that
+/// check_allocations refuses; kFailedPrecondition for jobs that have not finished at `until`.
 Result<ClusterResult> simulate(const Workload& workload, Allocator& allocator, const SimulationOptions& options = {});
 
 }  // namespace lanista::goodput

@@ -26,9 +26,9 @@ struct Workload {
 
 /// Reads a workload of Pollux's artefact: a CSV file with name,time,application,num_replicas,batch_size.
 ///
-/// The traces of its applications are read from `data`/traces, or from `data` itself. Errors: kNotFound, kIo and
-/// kDataLoss as for read_application; kDataLoss for a batch size outside the measured range, and for a file without
-/// jobs.
+/// The traces of its applications are read from `data`/traces, or from `data` itself. As in the artefact, `yolov3` gets
+/// a largest local batch of at most 8. Every job has length 1. Errors: kNotFound, kIo and kDataLoss as for
+/// read_application; kDataLoss for a batch size outside the measured range, and for a file without jobs.
 Result<Workload> read_workload(FileSystem& fs, const std::string& path, const std::string& data);
 
 }  // namespace lanista::goodput

@@ -22,7 +22,7 @@ class DevicePlanners {
   /// Removes a trial. Does nothing if no device has it.
   void leave(TrialId trial);
   /// Applies the joins and leaves, and returns which trials changed their group since the last call, on all devices
-  /// together. Group 0: the trials train alone. Details as in Planner::changes.
+  /// together. Group 0: the trials train alone, or have left. Only groups of several trials have other numbers.
   Regrouping changes();
 
  private:

@@ -31,7 +31,8 @@ class Planner {
   void leave(TrialId trial);
   /// Applies the joins and leaves, and returns which trials changed their group since the last call.
   ///
-  /// Only groups of several trials are reported. A trial that left and joined again is reported again.
+  /// Only groups of several trials are reported. A trial that left such a group, or is the only one that stays, is
+  /// reported with group 0. A trial that left and joined again is reported again.
   Regrouping changes();
   /// Returns all groups as of the last call of changes(), in the order of their first trials, with groups of one.
   GroupPlan plan() const;

@@ -76,7 +76,7 @@ struct Devices {
   std::int64_t count() const;
   /// Returns the sum of DeviceClass::speed over all devices.
   double speed() const;
-  /// Returns the index in `classes` of the class of a device.
+  /// Returns the index in `classes` of the class of a device. A number above all devices gives the last class.
   std::size_t class_of(std::int64_t device) const;
   /// Returns the largest latency and the lowest bandwidth of all links between a device of `from` and one of `to`.
   Link link(const std::vector<std::int64_t>& from, const std::vector<std::int64_t>& to) const;
@@ -94,9 +94,10 @@ struct Problem {
 
 /// Checks a problem: its model and its devices.
 ///
-/// Errors: kInvalidArgument with the wrong operator, edge, class or link and what is allowed. Wrong are cycles, edges
-/// of operators that do not exist, times that are negative or not finite, and more than 64 batch sizes. So are more
-/// than kMaxDeviceClasses classes or kMaxDevices devices.
+/// Errors: kInvalidArgument with the wrong operator, edge, class or link and what is allowed. Wrong are cycles, and
+/// edges that are not ascending or name no operators. Wrong are times or bytes that are negative or not finite, and
+/// curves with no or more than 64 sizes. So are no operators or more than kMaxOperators, more than kMaxDeviceClasses
+/// classes or kMaxDevices devices, and links that are not symmetric.
 Result<void> check(const Problem& problem);
 /// Checks a model. Errors: kInvalidArgument with the wrong operator or edge, and what is allowed.
 Result<void> check(const Model& model);

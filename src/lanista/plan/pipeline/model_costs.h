@@ -14,7 +14,8 @@ namespace lanista::pipeline {
 /// Sources of the times of a node's passes.
 ///
 /// The rows of `table` for pass_work at 1, 2, 4, ... samples are used as long as there are any. If the first size was
-/// not measured, the time is predicted from `prices`, with gradients as expensive as the forward pass.
+/// not measured, all sizes are predicted from `prices`, with gradients as expensive as the forward pass. The weight
+/// gradient of a node without trained parameters costs nothing.
 struct NodeCosts {
   graph::CostTable table;    ///< Measured rows.
   graph::CostKey machine;    ///< CPU, threads, version and lanes of the rows to use; `work` is ignored.

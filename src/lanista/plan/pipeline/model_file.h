@@ -12,7 +12,7 @@ namespace lanista::pipeline {
 ///
 /// {"pipeline_model": 1, "name", "hash", "batch", "parameter_copies", "operators": [{"name", "forward", "input_grad",
 /// "weight_grad", "activation_bytes", "output_bytes", "parameter_bytes"}, ...], "edges": [[0, 1], ...]}. Times are
-/// lists of seconds at 1, 2, 4, ... samples.
+/// lists of seconds at 1, 2, 4, ... samples. An operator also has "again", its warm_cache_factor, if that is not 1.
 nlohmann::json model_json(const Model& model);
 /// Reads the JSON of model_json. A missing hash is that of operators and edges; missing parameter_copies are 4.
 ///

@@ -26,7 +26,8 @@ struct Outline {
   std::uint32_t root = 0;            ///< Index in `nodes` of the whole model, a series of at least one part.
 };
 
-/// Returns the outline of a tree. Parts with at most `grain` seconds of work are not divided further.
+/// Returns the outline of a tree. Parts with at most `grain` seconds of work for a batch are not divided further.
+/// Neighbouring undivided parts with at most `grain` together are combined.
 Outline outline_of(const Tree& tree, const Model& model, double grain);
 /// Returns the outline with the same operators, in which the smallest parts form one series.
 Outline as_chain(const Outline& outline, const Model& model);

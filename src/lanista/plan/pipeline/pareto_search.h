@@ -21,9 +21,9 @@ struct StageRange {
 ///
 /// A value of a part of the tree has the devices of each class that it needs, and the micro-batches that its source
 /// holds. It depends on the micro-batches in flight after the part (`height`). Values that others dominate are dropped.
-/// At most kMaxValues remain, those with the fewest devices. Values are kept for later probes: those for a time t are
-/// valid for smaller times which their slowest stage still meets. Equal parts (Outline::Node::first_equal) are solved
-/// once.
+/// At most kMaxValues remain: those with the fewest devices, and two with the most. Values are kept for later probes:
+/// those for a time t are valid for smaller times which their slowest stage still meets. Equal parts
+/// (Outline::Node::first_equal) are solved once.
 ///
 /// With `colocated`, small parts next to a fork or a join may be stages without devices of their own. As a part of one
 /// branch's stage they would make it wait for the other branches. Small means at most kMaxColocatedShare of the time
@@ -42,8 +42,9 @@ class ParetoSearch {
   /// One possible division of the model into stages.
   struct ParetoPoint {
     std::vector<StageRange> stage_ranges;  ///< The stages, in the order of the tree.
-    double seconds_per_sample = 0;         ///< Seconds of the slowest stage for each sample.
-    std::int64_t depth = 0;                ///< Number of stages on the longest path.
+    /// Seconds of the slowest stage for each sample. It is larger if co-located stages would exceed their shares of it.
+    double seconds_per_sample = 0;
+    std::int64_t depth = 0;  ///< Number of stages on the longest path.
   };
   /// Returns divisions in which each stage needs at most `seconds_per_sample`, with the available devices and memory.
   ///

@@ -81,12 +81,15 @@ std::size_t depth_of(const PipelinePlan& plan);
 ///
 /// Errors: kFailedPrecondition for the plan of another model; kResourceExhausted if a stage does not fit its devices;
 /// kInvalidArgument with stage, value and what is allowed. The last is for:
-/// - an operator in no stage or in two, a cycle of stages, and a missing successor;
+/// - another batch than that of the model;
+/// - a stage without operators or devices, an operator in no stage or in two, and a stage that waits for a later one;
+/// - a missing successor, and successors or devices that are not ascending;
 /// - a micro-batch that does not divide the batch, and k or samples in flight that are no whole micro-batches;
 /// - devices that do not exist, have two classes, or belong to stages with different sets of devices.
 Result<void> check(const PipelinePlan& plan, const Problem& problem);
 
-/// Returns a plan as JSON: {"pipeline": 1, "model": hash, "batch": ..., "stages": [...]}.
+/// Returns a plan as JSON: {"pipeline": 1, "model": hash, "batch", "stages": [{"operators", "micro_batch", "k",
+/// "devices", "in_flight", "successors"}, ...]}.
 nlohmann::json plan_json(const PipelinePlan& plan);
 /// Reads the JSON of plan_json. Call check() before the plan is used.
 ///

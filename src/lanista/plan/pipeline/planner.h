@@ -11,7 +11,7 @@ namespace lanista::pipeline {
 
 /// Settings of the planner.
 struct PlanOptions {
-  std::optional<std::int64_t> micro_batch;  ///< The only micro-batch size to try, in samples; empty: powers of two.
+  std::optional<std::int64_t> micro_batch;  ///< The only micro-batch size to try, in samples; empty: many sizes.
   double precision = 0.01;                  ///< Relative precision of the search for the time per sample.
   double improvement = 1;                   ///< Factor of the number of simulations for local changes; 0: none.
   bool allows_colocation = true;            ///< True: a join of branches may share the devices of one branch.
@@ -46,7 +46,8 @@ struct Planned {
 /// for which a dynamic programme (ParetoSearch) finds stages within memory. The programme runs over the series-parallel
 /// tree, and over its operators as a chain. The stages are simulated, and the best few are improved by local changes.
 /// The same problem gives the same plan. Errors: kInvalidArgument for a problem that check refuses, and for a
-/// micro-batch that does not divide the batch. kResourceExhausted with the bytes that are missing if nothing fits.
+/// micro-batch that does not divide the batch. If nothing fits: kResourceExhausted with the megabytes that are needed
+/// and those that exist.
 Result<Planned> make_plan(const Problem& problem, const PlanOptions& options = {});
 
 }  // namespace lanista::pipeline

@@ -49,7 +49,8 @@ std::string text_of(const Action& action);
 /// Returns the kFkB schedule; with k = 1 it is 1F1B.
 ///
 /// A stage runs as many forward passes as are in flight, then k backward and k forward passes in turn, then the rest.
-/// Stages that share devices are merged in the order of a greedy run (see greedy).
+/// If any stages share devices, the whole schedule is that of greedy() with the default rule. It throws InternalError
+/// if that has a deadlock.
 Schedule kfkb(const PipelinePlan& plan, const Problem& problem);
 /// Returns the schedule with all forward passes before all backward passes (GPipe). The whole batch is then in flight.
 Schedule gpipe(const PipelinePlan& plan);
@@ -81,10 +82,11 @@ Schedule split_backward(PipelinePlan& plan, const Problem& problem);
 /// that needs it.
 Schedule lowered(const Schedule& schedule, const PipelinePlan& plan, const Model& model);
 
-/// Proves that a schedule ends for all durations of its actions.
+/// Proves that a schedule, with or without transfers, ends for all durations of its actions.
 ///
 /// It sorts the actions of all ranks topologically, with the dependencies of passes and transfers. Errors:
-/// kFailedPrecondition with the first action that never starts, or a transfer without a partner.
+/// kFailedPrecondition with the first action that never starts, a pass that is missing or listed twice, or a transfer
+/// without a partner.
 Result<void> prove(const Schedule& schedule, const PipelinePlan& plan);
 
 }  // namespace lanista::pipeline

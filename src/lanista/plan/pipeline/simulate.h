@@ -56,8 +56,9 @@ struct SimulationResult {
   std::vector<std::int64_t> live_samples;  ///< For each stage: most samples between forward pass and weight gradient.
   std::vector<double> peak_bytes;          ///< For each stage: bytes on each of its devices with these samples.
   std::vector<double> busy_seconds;        ///< For each rank: seconds of its actions in sum.
-  std::vector<double> sent_bytes;          ///< For each edge of edges_of: bytes of a step, in both directions.
-  std::vector<Span> spans;                 ///< Spans of all actions, rank by rank; empty if not requested.
+  /// For each edge of edges_of: bytes of a step, in both directions; also between stages on the same devices.
+  std::vector<double> sent_bytes;
+  std::vector<Span> spans;  ///< Spans of all actions, rank by rank; empty if not requested.
 };
 
 /// Simulates one step of a schedule of computations. With false `spans`, SimulationResult::spans stays empty.
@@ -70,14 +71,15 @@ Result<SimulationResult> simulate(const Schedule& schedule, const PipelinePlan& 
 
 /// Returns the seconds of a step under kFkB, without a schedule. Searches call it.
 ///
-/// Each stage has a rank of its own, even if devices are shared. All stages must have the same k. Infinite for a
-/// deadlock.
+/// Each stage has a rank of its own, even if devices are shared. Without shared devices it is the time that simulate()
+/// gives for kfkb(). Infinite for a deadlock.
 double kfkb_seconds(const PipelinePlan& plan, const Timing& timing);
 
 /// Returns a Gantt chart for people, with `columns` characters and one line for each rank.
 ///
-/// A line has the label of the rank, the most frequent action of each interval ('F', 'B', 'I', 'W', 'R', or '.' for
-/// idle), and the busy part of the rank in percent. Empty for a step of 0 seconds.
+/// A line has the label of the rank, the action with the most time in each interval ('F', 'B', 'I', 'W', 'R', or '.' if
+/// it is idle for more than half), and the busy part of the rank in percent. `labels` has one entry for each rank.
+/// Empty for a step of 0 seconds.
 std::string gantt(const SimulationResult& simulation, const std::vector<std::string>& labels, std::size_t columns = 96);
 /// Returns the Gantt chart with the numbers of each rank's stages as its label.
 std::string gantt(const SimulationResult& simulation, const Schedule& schedule, const PipelinePlan& plan,

@@ -57,13 +57,14 @@ bool fits_record(const TimedStep& step);
 /// Returns a step as JSON, with times in tenths of a microsecond.
 ///
 /// {"batch", "stages": [[operators, count, micro_batch, in_flight, [successors]], ...], "places": [[[kind, stage,
-/// micro, simulated begin, simulated end, begin, end], ...], ...]}. "places" are the ranks.
+/// micro, simulated begin, simulated end, begin, end], ...], ...]}. "places" are the ranks. A kind is its number in
+/// ActionKind. Names of operators are cut after 200 bytes.
 nlohmann::json timed_step_json(const TimedStep& step);
 /// Reads the JSON of timed_step_json. Errors: kDataLoss with the member and what is allowed, also for steps that exceed
 /// a record.
 Result<TimedStep> read_timed_step(const nlohmann::json& json);
 
-/// Returns the stages as a table for people, with the simulated and measured milliseconds of their passes.
+/// Returns the stages as a table for people, with the mean simulated and measured milliseconds of a pass.
 std::string stages_text(const TimedStep& step);
 /// Returns the Gantt charts of the simulated and of the measured step, for people.
 std::string charts_text(const TimedStep& step);

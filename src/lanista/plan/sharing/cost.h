@@ -21,7 +21,7 @@ struct OperatorWork {
   double flops = 0;                              ///< FLOPs of both passes over the batch.
   double in_bytes = 0;                           ///< Bytes of its inputs, counted once for every pass that reads them.
   double other_bytes = 0;                        ///< Bytes of outputs and weights that both passes read or write.
-  double host_us = 0;                            ///< Microseconds of a data step, as its DataStep gives them.
+  double host_us = 0;                            ///< Microseconds of a data step for the batch; 0 for other nodes.
 };
 
 /// Predicts the times of a machine. Implementations are pure functions: they read no clock and no file.

@@ -11,7 +11,7 @@
 // Operators, time and memory of one group.
 namespace lanista::sharing {
 
-/// Returns the group of one program, with its operators and its predicted time and memory.
+/// Returns the group of one program, with its operators and its predicted time and memory. Its `parts` are empty.
 ///
 /// The operators are those of the shared prefix, one lane each, and then one for each trained node, with one lane for
 /// each member. `memory` must know every member (MemoryModel::add_member).

@@ -42,11 +42,11 @@ struct LogicalNode {
   Digest value;
   /// Key of the operator: operation, input types, batch, precision, and training or inference form.
   ///
-  /// Nodes with equal keys can be lanes of one operator.
+  /// Attributes that each lane sets for itself do not count. Nodes with equal keys can be lanes of one operator.
   Digest alike;
 
   bool data = false;    ///< True: a step of an input pipeline.
-  bool frozen = false;  ///< True: it runs in inference form with given weights.
+  bool frozen = false;  ///< True: it is frozen and has weights or random masks, so it runs in inference form.
   /// True: neither the node nor any node above it has trained weights or random masks. Its value is the same in every
   /// trial.
   bool prefix = false;
@@ -59,7 +59,8 @@ struct LogicalGraph {
   std::vector<std::vector<std::size_t>> nodes_of_member;  ///< Indices of each member's nodes, in dependency order.
   std::vector<Digest> stream;  ///< Key of each member's batches; equal for the same batches in the same order.
 
-  /// Returns the indices of a member's nodes outside the prefix, which it trains, in its dependency order.
+  /// Returns the indices of a member's nodes outside the prefix, in its dependency order. These have trained weights or
+  /// random masks, or depend on such nodes; some may be frozen.
   std::vector<std::size_t> trained_part(std::size_t member) const;
 };
 

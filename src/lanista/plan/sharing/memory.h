@@ -13,7 +13,7 @@ namespace lanista::sharing {
 /// Predicts the peak memory of a group by the liveness of its values (autodiff::plan_memory). Not thread-safe.
 ///
 /// add_member keeps its results, so that each structure of a training step is derived once. The results do not depend
-/// on the order of the calls.
+/// on the order of the calls. All calls must have the same graph, of which nodes may be merged in between.
 class MemoryModel {
  public:
   /// `ops` must contain the operators of all members.

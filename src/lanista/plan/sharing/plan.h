@@ -24,7 +24,7 @@ struct PlannedOp {
 /// The j-th trained node of lane i is `LogicalGraph::trained_part(members[i])[j]`.
 struct PlannedProgram {
   std::vector<std::size_t> members;  ///< Indices in LogicalGraph::members, one for each lane.
-  bool same_ids = true;  ///< True: all models have the same node ids; false: names and masks need a translation.
+  bool same_ids = true;  ///< True: all trained parts have equal node ids; false: names and masks need a translation.
 };
 
 /// The costs of caching the output of a frozen prefix for every sample, and the decision.
@@ -37,7 +37,7 @@ struct Materialized {
   double compute_us_per_epoch = 0;    ///< Microseconds to compute the values of one epoch.
   double read_us_per_epoch = 0;       ///< Microseconds to read the values of one epoch from the cache.
   double store_us = 0;                ///< Microseconds to store all values once.
-  double saved_us = 0;                ///< Microseconds that a step saves from the second epoch on.
+  double saved_us = 0;                ///< Microseconds that 64 samples save from the second epoch on.
   bool pays = false;                  ///< True: later epochs save more than storing needs, and the cache has space.
   std::string why_not;                ///< Reason against caching; empty if `pays`.
 };
@@ -79,7 +79,8 @@ struct FusionPlan {
 /// members of one lane program. Equal prefixes of the models are merged. The plan is verified (verify.h). The same
 /// arguments give the same plan.
 /// Errors: those of `unite`; those of a training step that cannot be derived, with the trial in `where`;
-/// kInvalidArgument if `programs` is not a partition of the members; kInternal if lanes of a program differ.
+/// kInvalidArgument if a program is empty or a member is not in exactly one; kInternal if lanes of a program differ.
+/// Indices must be below the number of members, which is not checked.
 Result<FusionPlan> plan_of(std::vector<FusionMember> members, std::span<const std::vector<std::size_t>> programs,
                            const graph::OpTable& ops, const CostModel& cost);
 

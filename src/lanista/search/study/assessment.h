@@ -28,7 +28,8 @@ struct ClassScore {
 /// Percentages at which Residuals has quantiles.
 inline constexpr std::array<int, 7> kResidualPercents{1, 5, 25, 50, 75, 95, 99};
 
-/// Summary of targets minus predictions, for one output. All values are NaN if a prediction is NaN or there is no row.
+/// Summary of targets minus predictions, for one output. All values are NaN if a prediction of this output is NaN or
+/// there is no row.
 struct Residuals {
   double mean = 0;    ///< Mean of targets minus predictions.
   double spread = 0;  ///< Standard deviation, with division by the number of rows.
@@ -51,15 +52,16 @@ struct ConfusedPair {
 struct PartAssessment {
   std::string part;       ///< Name of the part: "validation" or "test".
   std::int64_t rows = 0;  ///< Rows of the part.
-  std::int64_t lost = 0;  ///< Number of rows with a prediction that is NaN or infinite.
+  std::int64_t lost = 0;  ///< Number of rows with a NaN in the prediction. Counts of classes and labels omit them.
   /// Row counts [label, prediction], row-major. Empty above kMaxConfusionClasses classes and without classes.
   std::vector<std::int64_t> confusion;
-  /// Scores of classes that have rows: the first kMaxClasses by rising recall and then falling number of rows. For
-  /// targets with several labels: scores of all labels, by rising F1.
+  /// Scores of classes that have rows, by rising recall and then falling number of rows. For targets with several
+  /// labels: scores of labels, by rising F1 and then falling number of rows. Of both, only the first kMaxClasses.
   std::vector<ClassScore> classes;
   std::vector<ConfusedPair> confused;  ///< Pairs with the most rows first, at most kMaxConfusedPairs.
   std::vector<Residuals> residuals;    ///< Regression only: one for each output, at most kMaxOutputs.
-  /// Regression only: targets and predictions [sampled rows, shown outputs], row-major, in the unit of the targets.
+  /// Regression only: targets and predictions [sampled rows, shown outputs], row-major, in the unit of the targets,
+  /// rounded to five digits.
   std::vector<double> actual, predicted;
 
   static constexpr std::int64_t kMaxConfusionClasses = 50;  ///< Most classes with a confusion matrix.
@@ -73,8 +75,8 @@ struct PartAssessment {
 /// It is derived from the model package and the data, and stored next to the log, so the report page needs neither. It
 /// holds targets of single rows, so it is not part of the package.
 struct ModelAssessment {
-  TrialId trial;             ///< Trial of the model.
-  std::string weights_hash;  ///< Hash of the weights of the assessed package.
+  TrialId trial;             ///< Trial of the model; of an ensemble, the winner.
+  std::string weights_hash;  ///< Hash of the weights of the assessed package, in hexadecimal digits.
   std::int64_t classes = 0;  ///< Number of classes; 0: regression or labels.
   std::int64_t outputs = 1;  ///< Outputs of a prediction, of which shown() are shown; number of labels if `multilabel`.
   std::vector<PartAssessment> parts;  ///< Assessed parts: validation, and perhaps test.
@@ -84,7 +86,8 @@ struct ModelAssessment {
   std::int64_t shown() const;
 };
 
-/// Returns an assessment as a JSON record.
+/// Returns an assessment as a JSON record: "v" (layout), "trial", "weights_hash", "classes", "outputs" and "parts".
+/// Lists of the parts that the kind of target does not have are left out.
 nlohmann::json assessment_json(const ModelAssessment& assessment);
 /// Reads the record of an assessment from JSON text. For any input, lists of the result have consistent lengths, at
 /// most those of PartAssessment. Errors: kDataLoss (invalid content), kFailedPrecondition (written by a newer version).

@@ -16,7 +16,7 @@ struct Baseline {
   friend bool operator==(const Baseline&, const Baseline&) = default;
 };
 
-/// Returns a list of baselines as a JSON record.
+/// Returns a list of baselines as a JSON record: [{"name", "metrics"}].
 nlohmann::json baselines_json(const std::vector<Baseline>& baselines);
 /// Reads the record of a list of baselines. Throws fields::Malformed (a field is missing or invalid).
 std::vector<Baseline> read_baselines(const nlohmann::json& array);

@@ -135,7 +135,7 @@ struct LossConfig {
 /// What is measured after each epoch, and which epoch gives a trial's result.
 struct MeasurementConfig {
   std::vector<std::string> metrics;  ///< Empty: accuracy for classes, mae for numbers; the loss is always measured.
-  std::string keep{kKeepBestEpoch};  ///< Which epoch gives the result (study/keep.h): best_epoch | last.
+  std::string keep{kKeepBestEpoch};  ///< Which epoch gives the result (SelectionRule): best_epoch | last.
   std::string ties{kTiesByLoss};     ///< Choice among epochs with equal goals: loss (the smaller val_loss) | earlier.
 };
 /// Length of an epoch and of a trial that is not ended early.
@@ -155,8 +155,8 @@ struct OptimizerConfig {
   double lr = 0.05;                                   ///< Base learning rate, before schedule, warm-up and factors.
   double weight_decay = 0;                            ///< Coefficient of the weight decay.
   std::optional<double> momentum, beta1, beta2, eps;  ///< None: the default of the optimiser.
-  bool nesterov = false;
-  double clip_norm = 0;  ///< Limit of the gradient's L2 norm; 0: no limit.
+  bool nesterov = false;                              ///< True: Nesterov momentum.
+  double clip_norm = 0;                               ///< Limit of the gradient's L2 norm; 0: no limit.
   /// Factors of the learning rate by part of the model: kBasePart, kHeadPart, or a node ("%4", a label) with all nodes
   /// that it reads. Other nodes have the full rate. Above 0, at most kMaxRateFactor.
   std::map<std::string, double> rates = {};
@@ -235,7 +235,7 @@ struct StopConfig {
 struct BudgetConfig {
   std::optional<std::int64_t> trials = 60;  ///< Most trials.
   std::optional<std::int64_t> steps;        ///< Most training steps of all trials together.
-  std::optional<double> guard_minutes;      ///< Most minutes of wall-clock time.
+  std::optional<double> guard_minutes;      ///< Most worked minutes, over all attempts.
 };
 /// Values of run.isolation: workers are threads of the engine's process, or processes. The engine survives the crash of
 /// a process.
@@ -308,7 +308,8 @@ struct StepSettings {
 };
 /// All settings of the training of one trial: the values of `train` and data.batch, overridden by its sample.
 ///
-/// sample_names() lists the names that a sample may set. Model choices in a sample are ignored.
+/// sample_names() lists the names that a sample may set. Model choices in a sample are ignored. The engine sets `ease`,
+/// `recalibrate` and `rates`, which depend on the start and the model.
 struct Recipe : StepSettings {
   std::string loss, optimizer, schedule, precision;  ///< Names; `loss` is never "auto".
   std::int64_t epochs = 0, step_every = 0;           ///< As in LengthConfig and ScheduleConfig.
@@ -316,11 +317,11 @@ struct Recipe : StepSettings {
   std::vector<PluginConfig> augment = {};            ///< Augmentations of training samples, in this order.
   PluginConfig select = {};                          ///< Example selector; no name: all examples are trained on.
   PluginConfig tune = {};                            ///< Tuning inside the trial; no name: none.
-  std::int64_t shards = 1, accumulate = 1;
-  std::int64_t steps_per_epoch = 0;  ///< Training steps of an epoch; 0: a pass over the training rows.
-  std::int64_t steps = 0;            ///< Budget in training steps; 0: none.
-  std::int64_t recalibrate = 0;      ///< Batches that renew running statistics before the first measurement.
-  std::int64_t all_rows_at = 1;      ///< First epoch over all training rows; epoch e before reads e / all_rows_at.
+  std::int64_t shards = 1, accumulate = 1;           ///< As in NumericsConfig.
+  std::int64_t steps_per_epoch = 0;                  ///< Training steps of an epoch; 0: a pass over the training rows.
+  std::int64_t steps = 0;                            ///< Budget in training steps; 0: none.
+  std::int64_t recalibrate = 0;  ///< Batches that renew running statistics before the first measurement.
+  std::int64_t all_rows_at = 1;  ///< First epoch over all training rows; epoch e before reads e / all_rows_at.
   std::map<graph::NodeId, double> rates = {};  ///< Factors of the learning rate by node; other nodes have factor 1.
 };
 /// Returns the names of the hyper-parameters that a sample may set, except model choices, in a fixed order.
@@ -331,8 +332,9 @@ bool can_change_in_training(std::string_view name);
 /// Returns the default of the optimiser setting `number`, such as "beta2". nullopt: the optimisers that the study may
 /// use have different defaults, or none.
 std::optional<double> default_number(const StudyConfig& config, const std::string& number);
-/// Returns the recipe of a trial with this sample. `loss` is the resolved name of the loss. Errors: kInvalidArgument
-/// (unknown name, wrong type, or a value out of range).
+/// Returns the recipe of a trial with this sample. `loss` is the resolved name of the loss, which is not checked.
+/// `ease`, `recalibrate` and `rates` keep their defaults. Errors: kInvalidArgument (unknown name, wrong type, or a
+/// value out of range).
 Result<Recipe> make_recipe(const StudyConfig& config, const std::string& loss, const space::Sample& sample);
 /// Sets the hyper-parameters of `sample` in `recipe` and ignores model choices. Errors: those of make_recipe
 /// (kInvalidArgument). After an error some of them may be set.
@@ -340,9 +342,10 @@ Result<void> apply_sample(Recipe& recipe, const space::Sample& sample);
 /// Sets the hyper-parameters of `sample` in `numbers`. Errors: kInvalidArgument (a name that is no step setting, a
 /// wrong type, or a value out of range).
 Result<void> apply_sample(StepSettings& numbers, const space::Sample& sample);
-/// Returns a recipe as a JSON record.
+/// Returns a recipe as a JSON record, with one member for each field of Recipe, named like it. Fields that old versions
+/// lack are left out if they have their default.
 nlohmann::json recipe_json(const Recipe& recipe);
-/// Reads the record of a recipe. Errors: kDataLoss (a field is missing or has another type).
+/// Reads the record of a recipe; ranges are not checked. Errors: kDataLoss (a field is missing or has another type).
 Result<Recipe> recipe_from_json(const nlohmann::json& json);
 /// Returns the parts into which sums over a batch are divided. "4" are 4 shards, or 4 micro-batches of one shard, which
 /// give equal bits. "4x2" are 4 shards of 2 micro-batches. Empty: one sum over the batch.

@@ -22,8 +22,8 @@ bool is_metric(std::string_view name);
 /// sample). Numbers may end in k, M or G. Operators are + - * / and parentheses.
 class Constraint {
  public:
-  /// Reads a constraint from text. Errors: kInvalidArgument (no valid constraint, or longer than 1,000 characters; the
-  /// message has the position).
+  /// Reads a constraint from text. The comparison is `<=` or `>=`. Errors: kInvalidArgument (no valid constraint, one
+  /// without a name, or longer than 1,000 characters; the message has the position). Names are not checked.
   static Result<Constraint> parse(std::string_view text);
 
   /// Returns the text that was read.
@@ -44,7 +44,7 @@ class Constraint {
   /// infinite: a side is NaN. nullopt: a name has no value.
   std::optional<double> excess(const Lookup& value_of) const;
 
-  /// Returns the number N if the constraint has the form `name <= N` for this name; nullopt otherwise.
+  /// Returns the number N if the constraint has the form `name <= N` or `N >= name` for this name; nullopt otherwise.
   std::optional<double> upper_bound(std::string_view name) const;
 
  private:

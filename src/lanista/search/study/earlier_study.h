@@ -29,9 +29,11 @@ struct Earlier {
 /// First number of earlier trials, as strategies receive them. Trials of the study itself have smaller numbers.
 inline constexpr std::uint32_t kFirstEarlierTrialId = std::uint32_t{1} << 31;
 
-/// Returns an earlier study as a JSON record.
+/// Returns an earlier study as a JSON record: "study", "left_out" and "trials", a list of {"trial", "proposal",
+/// "measurements", "outcome"}.
 nlohmann::json earlier_study_json(const Earlier& earlier);
-/// Reads the record of an earlier study. Throws fields::Malformed (a field is missing or invalid).
+/// Reads the record of an earlier study. Throws fields::Malformed (a field is missing or invalid; a trial has no
+/// measurement, epochs that do not rise, a parent, a start, or an outcome other than kSucceeded and kStopped).
 Earlier read_earlier_study(const nlohmann::json& object);
 
 }  // namespace lanista::study

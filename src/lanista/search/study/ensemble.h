@@ -31,14 +31,14 @@ struct Ensemble {
   friend bool operator==(const Ensemble&, const Ensemble&) = default;
 };
 
-/// Returns an ensemble as a JSON record.
+/// Returns an ensemble as a JSON record: "members", a list of {"trial", "draws"} (selections), "validation" and "test".
 nlohmann::json ensemble_json(const Ensemble& ensemble);
 /// Reads the record of an ensemble. Throws fields::Malformed (a field is missing or invalid, no member, or a trial
 /// twice).
 Ensemble read_ensemble(const nlohmann::json& object);
 
-/// Returns the loss of a blend; smaller is better. `selections` has the number of selections of each model. nullopt:
-/// the blend is not allowed. An error ends the selection.
+/// Returns the loss of a blend; smaller is better. `selections` has the number of selections of each model, without
+/// common divisor. nullopt or NaN: the blend is not allowed. An error ends the selection.
 using EnsembleLoss = std::function<Result<std::optional<double>>(std::span<const std::int64_t> selections)>;
 
 /// Selects an ensemble by greedy forward selection with replacement (Caruana et al. 2004, "Ensemble selection from

@@ -33,7 +33,8 @@ struct SelectionRule {
 /// Returns the rule that train.keep, the goals and the constraints give. If no goal is measured in training, it is the
 /// last epoch.
 SelectionRule selection_rule(const StudyConfig& config);
-/// Returns a selection rule as a JSON record.
+/// Returns a selection rule as a JSON record: "goals", a list of {"maximize", "metric"}, and "subject_to", the texts of
+/// the constraints.
 nlohmann::json selection_rule_json(const SelectionRule& rule);
 /// Reads the record of a selection rule. Errors: kDataLoss (a field is missing or invalid).
 Result<SelectionRule> selection_rule_from_json(const nlohmann::json& json);
@@ -52,7 +53,7 @@ class EpochSelector {
   /// True if `measurement`, as the next one of the trial, would become the selected one. Changes nothing. Always true
   /// if the rule selects the last epoch.
   bool improves(const Measurement& measurement) const;
-  /// Adds the next measurement; epochs must ascend. Returns true if it is now the selected one.
+  /// Adds the next measurement; epochs must ascend, which is not checked. Returns true if it is now the selected one.
   bool observe(const Measurement& measurement);
   /// Removes all measurements and keeps the rule.
   void reset_measurements() { best_.reset(); }

@@ -35,7 +35,8 @@ std::string worker_text(std::int64_t worker, const std::string& host);
 
 /// Returns the moves of a trial from lost workers to others, the first one first.
 std::vector<WorkerHistory::Move> moves_of(const StudyView& view, TrialId trial);
-/// Returns "from worker 1 on node2 to worker 3 on node4: at most 1.2 s of its work lost".
+/// Returns "from worker 1 on node2 to worker 3 on node4: at most 1.2 s of its work lost". If no worker reported on the
+/// trial since, it is "to none so far".
 std::string move_text(const WorkerHistory::Move& move);
 
 /// Totals of the moves of a study.

@@ -66,18 +66,20 @@ struct NamedMetric {
   Metric metric;
   std::int64_t number = 0;  ///< k of "top<k>" or q of "quantile<q>"; 0 for other metrics
 };
-/// Returns the metric with this name. `own` are metrics of the caller, which have priority. nullopt: there is none.
+/// Returns the metric with this name. `own` are metrics of the caller, which have priority. k of "top<k>" is at least
+/// 2, and q of "quantile<q>" is from 1 to 99. nullopt: there is none.
 std::optional<NamedMetric> find_metric(std::string_view name, std::span<const Metric> own = {});
 
 /// Checks that the metric `name` suits the targets. "loss" is not accepted, because it is always measured. Errors:
-/// kInvalidArgument (unknown, or not for these targets; the message lists the allowed metrics).
+/// kInvalidArgument (unknown, not for these targets, or k above the number of classes; the message lists the allowed
+/// metrics).
 Result<void> check_metric(std::string_view name, const Targets& targets, std::span<const Metric> own = {});
 
 /// Returns the metrics that are measured if none are named: accuracy for classes and labels, mae for numbers.
 std::vector<std::string> default_metrics(const Targets& targets);
 
 /// Returns the names of built-in metrics that suit the targets, in the order of the table. A metric with a number has
-/// its default number, such as "top5".
+/// its default number, such as "top5"; top<k> is left out if there are at most k classes.
 std::vector<std::string> applicable_metrics(const Targets& targets);
 
 /// Returns the names of all built-in metrics as one text for the help: "accuracy, exact_match, top<k>, …".
@@ -88,11 +90,12 @@ std::string metric_list();
 std::string_view validation_metric(std::string_view measured);
 
 /// Returns true if larger is better for a value such as "val_f1_macro", false if smaller is, as for "train_loss" and
-/// "params". nullopt: the name is not known.
+/// "params". Only validation values of built-in metrics, the losses, "params" and "flops" are known. nullopt: another
+/// name.
 std::optional<bool> more_is_better(std::string_view measured);
 
-/// Returns the best possible value of `measured`: 1 for "val_accuracy". nullopt: the name is unknown, or none is
-/// declared.
+/// Returns the best possible value of `measured`, a validation value of a built-in metric: 1 for "val_accuracy".
+/// nullopt: another name such as "val_loss", or none is declared.
 std::optional<double> best_possible(std::string_view measured);
 
 }  // namespace lanista::study

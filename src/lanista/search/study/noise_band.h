@@ -13,8 +13,8 @@ struct ConfidenceInterval {
   double low = 0, high = 0;  ///< Lower and upper end, included.
 };
 
-/// Returns the 95 % interval of the true share, if `share` was seen in `rows` independent rows (Wilson 1927, "Probable
-/// inference", score interval). It is valid near 0 and 1 too.
+/// Returns the 95 % interval of the true share, if `share` was seen in `rows` independent rows, at least 1 (Wilson
+/// 1927, "Probable inference", score interval). It is valid near 0 and 1 too.
 ConfidenceInterval wilson_interval(double share, std::int64_t rows);
 
 /// Returns the 97.5 % quantile of Student's t with `freedom` degrees of freedom, from 1. It is exact to three digits.
@@ -25,7 +25,7 @@ struct NoiseBand {
   ConfidenceInterval band;     ///< Interval of the best trial's score, in the unit of the goal's metric.
   std::int64_t rows = 0;       ///< Validation rows from which it follows; 0: it follows from trainings.
   std::int64_t trainings = 0;  ///< Trainings of the best proposal from which it follows; 0: from rows.
-  std::int64_t trials = 0;     ///< Number of ranked trials with a score inside `band`, the best one included.
+  std::int64_t trials = 0;     ///< Ranked trials without violation and not worse than `band`, with the best.
 };
 /// Returns the noise band of a study with one goal. `ranked` is ranking_keys(view).
 ///
@@ -34,8 +34,9 @@ struct NoiseBand {
 /// and Bengio 2003, "Inference for the generalization error"). Without folds it is the Wilson interval of a goal that
 /// is a share of rows: val_accuracy, val_top<k>, or val_exact_match for labels.
 ///
-/// nullopt: other goals, several trainings of a proposal without folds, or nothing is ranked. All trials have the same
-/// validation rows, so two trials may differ by less than the band and still differ in truth.
+/// nullopt: other goals (with folds: no validation metric), several trainings of a proposal without folds, nothing is
+/// ranked, or the best trial violates a constraint or has NaN. All trials have the same validation rows, so two trials
+/// may differ by less than the band and still differ in truth.
 std::optional<NoiseBand> noise_band(const StudyView& view, const std::vector<RankingKey>& ranked);
 
 }  // namespace lanista::study

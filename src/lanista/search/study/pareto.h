@@ -17,8 +17,8 @@ std::vector<double> losses(const std::vector<Goal>& goals, const Measurement& me
 double violation(const std::vector<Constraint>& constraints, const Measurement& measurement,
                  const space::Sample& sample);
 
-/// Returns Constraint::excess of each measured constraint, in order. It is minus infinity for a constraint on a
-/// hyper-parameter that the trial does not have.
+/// Returns Constraint::excess of each measured constraint, in order; other constraints have no entry. It is minus
+/// infinity for a constraint on a hyper-parameter that the trial does not have, and infinity for a missing metric.
 std::vector<double> excesses(const std::vector<Constraint>& constraints, const Measurement& measurement,
                              const space::Sample& sample);
 
@@ -26,11 +26,12 @@ std::vector<double> excesses(const std::vector<Constraint>& constraints, const M
 /// 2002). Smaller is better in every coordinate.
 ///
 /// Front 0 are the points that no point dominates, front 1 those that only points of front 0 dominate, and so on. Empty
-/// points and points with NaN form the last front. O(n^2 m) for n points with m goals; for one goal O(n log n).
+/// points and points with NaN form the last front; all others have equally many coordinates. O(n^2 m) for n points with
+/// m goals; for one goal O(n log n).
 std::vector<std::int64_t> non_dominated_ranks(const std::vector<std::vector<double>>& points);
 /// Returns the number of the front of each point, from 0 for the best, by constrained domination (Deb et al., 2002).
 /// `violations` has one number for each point. Points with violation 0 are before all others, which are ordered by
-/// their violation. Points with NaN are last.
+/// their violation alone: points with equal violations are in one front. Empty points and points with NaN are last.
 std::vector<std::int64_t> non_dominated_ranks(const std::vector<std::vector<double>>& points,
                                               const std::vector<double>& violations);
 

@@ -42,7 +42,7 @@ inline bool closes_rungs(const PruningRule& rule) { return rule.when == kWhenRun
 bool has_rung_rule(const std::vector<PruningRule>& rules);
 /// Returns a rule as text: "diverged along lr up", "decided".
 std::string rule_text(const PruningRule& rule);
-/// Returns a rule in the notation of study files.
+/// Returns a rule in the notation of study files: {"when", "along", "direction"}, or {"when"} for a rung rule.
 nlohmann::json rule_json(const PruningRule& rule);
 /// Reads a rule in the notation of study files. Errors: kInvalidArgument (a key or value that is not allowed; the
 /// message lists the allowed ones).

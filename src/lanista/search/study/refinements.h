@@ -9,7 +9,8 @@
 namespace lanista::study {
 
 /// Returns the proposal that refines `trial`, which has the decisions `proposal`: the same model and sample, trained
-/// from the start to the end of the schedule.
+/// from the start to the end of the schedule. `trial` becomes its parent. A start that the engine chose and its race
+/// are removed, so the engine chooses again; a start that the strategy chose stays.
 Proposal refinement_of(TrialId trial, const Proposal& proposal);
 
 /// Returns the recipe of a proposal: that of its sample (make_recipe). A refinement has the tuning of strategy.then in

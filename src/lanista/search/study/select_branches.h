@@ -21,7 +21,8 @@ struct SelectionChange {
 std::vector<SelectionChange> selection_changes(std::span<const Measurement> measurements);
 /// Returns the changes as an option of train.select: a list of {step, selects}.
 nlohmann::json selection_changes_json(std::span<const SelectionChange> found);
-/// Reads what selection_changes_json returns. Errors: kInvalidArgument (steps that do not rise, missing members).
+/// Reads what selection_changes_json returns. Errors: kInvalidArgument (steps that are below 0 or do not rise; missing,
+/// further or invalid members).
 Result<std::vector<SelectionChange>> read_selection_changes(const nlohmann::json& list);
 
 /// Returns the number of training steps of branches from which the trial did not continue.

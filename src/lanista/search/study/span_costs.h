@@ -19,7 +19,8 @@ struct SpanCosts {
   bool operator==(const SpanCosts&) const = default;
 };
 
-/// Returns the costs as an array in the order of the fields, with seconds in units of 0.1 microseconds.
+/// Returns the costs as an array of 7 numbers in the order of the fields. Times are in seconds, rounded to 0.1
+/// microseconds.
 nlohmann::json span_costs_json(const SpanCosts& costs);
 /// Reads what span_costs_json returns. Throws fields::Malformed (another form, or a number that is negative or not
 /// finite).

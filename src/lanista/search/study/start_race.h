@@ -34,8 +34,9 @@ std::string races_text(const StudyView& view);
 /// Returns the number of training steps of all candidates of a study that lost. StudyView::steps includes them.
 std::int64_t discarded_race_steps(const StudyView& view);
 
-/// Returns inherited_text of the winning start, and the start that it beat: "random values, better after 10 steps than
-/// trial 3 as of epoch 2: …". Empty for a trial without a start.
+/// Returns inherited_text of the winning start. If that is not the start of the proposal, the text also has the start
+/// that it beat: "random values, better after 10 steps than trial 3 as of epoch 2: …". Empty for a trial without a
+/// start.
 std::string start_summary(const TrialView& trial);
 /// Returns the candidates of a trial's start race, one a line, with the winner marked by ">". Empty: there was no race,
 /// or no epoch is measured.

@@ -16,9 +16,9 @@ namespace lanista::study {
 
 /// The properties of a training step that determine its time on a machine.
 struct StepShape {
-  std::string program;    ///< program_key in hexadecimal digits; equal programs have equal times
-  std::string structure;  ///< structure_key of the model
-  std::string optimizer, precision;
+  std::string program;                 ///< program_key in hexadecimal digits; equal programs have equal times
+  std::string structure;               ///< structure_key of the model, in hexadecimal digits
+  std::string optimizer, precision;    ///< Names, as in the recipe.
   std::int64_t batch = 1, shards = 1;  ///< Samples of a step, and shards of its batch.
   double parameters = 0;               ///< Number of parameters of the model.
   double operators = 0;                ///< Number of operators of the model.
@@ -41,8 +41,9 @@ struct StepShape {
 /// kInvalidArgument).
 Result<StepShape> step_shape(const graph::Graph& model, const graph::OpTable& ops, const Recipe& recipe);
 
-/// Measurements of one program on one machine in one study. They are means over the spans of its trials, so other load
-/// on the machine is averaged. 0: not known.
+/// Measurements of one program on one machine in one study. Times of steps, evaluation and waits are means over the
+/// spans of its trials, so other load on the machine is averaged. Times of compiling, writing and reading, and
+/// `epochs_to_best`, are medians. 0: not known.
 struct Profile {
   StepShape shape;
   std::string device;          ///< Name of the CPU or GPU model, with the numeric class.
@@ -50,9 +51,9 @@ struct Profile {
   std::int64_t lanes = 1;      ///< Number of trials that were trained together.
   std::int64_t residents = 1;  ///< Workers of the machine that were busy at the same time, on average.
   std::int64_t spans = 0;      ///< Number of spans behind these means.
-  double step = 0;             ///< Seconds of a step of one trial.
+  double step = 0;             ///< Seconds of a step of one trial; its share of a step with several lanes.
   double evaluation_row = 0;   ///< Seconds of evaluation of one row.
-  /// Seconds of an epoch in which the worker neither stepped nor evaluated, but waited for commands.
+  /// Seconds between two spans of a worker, without compiling, restoring and saving, such as waits for commands.
   double between = 0;
   double set_up = 0;             ///< Seconds of compiling the program.
   double save = 0, restore = 0;  ///< Seconds of writing one checkpoint, and of reading one.
@@ -61,7 +62,8 @@ struct Profile {
   std::int64_t epochs_to_best = 0;
   bool operator==(const Profile&) const = default;
 };
-/// Returns a profile as a JSON record.
+/// Returns a profile as a flat JSON record: the fields of StepShape and Profile by name. Keys of times end in
+/// "_seconds"; the bytes are "bytes_moved" (of the shape) and "peak_bytes".
 nlohmann::json profile_json(const Profile& profile);
 /// Reads the record of a profile. Errors: kDataLoss (a field is missing or out of range).
 Result<Profile> read_profile(const nlohmann::json& in);

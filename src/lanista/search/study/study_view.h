@@ -37,8 +37,8 @@ struct TrialView {
   std::string device = {};  ///< Name of the device that trains the whole trial; empty: all trials have one device.
   bool paused = false;      ///< True: it has no outcome and no slot, and waits to be resumed.
   std::int64_t budget = 0;  ///< Epoch to which it may train now; a resumption raises it.
-  /// Rungs of the trial so far, in epochs: every budget below the full schedule that the trial has had, ascending.
-  /// Empty for a trial that began with its full budget.
+  /// Rungs of the trial so far, in epochs: every budget that the trial has had, ascending. The last one may be the full
+  /// schedule. Empty for a trial that began with its full budget.
   std::vector<std::int64_t> rungs = {};
   /// Forks of the trial, the oldest first.
   std::vector<Fork> forks = {};
@@ -74,8 +74,8 @@ struct Span {
   std::shared_ptr<const pipeline::TimedStep> timed = {};
 };
 
-/// History of the worker processes of a study. It is empty for workers that are threads. Hosts are recorded only for
-/// remote workers.
+/// History of the worker processes of a study. It is empty for workers that are threads, except for `hosts`. Hosts are
+/// recorded for remote workers. With several devices in one process, each device is recorded as a host.
 struct WorkerHistory {
   /// A connected worker process.
   struct Present {
@@ -91,12 +91,12 @@ struct WorkerHistory {
     double seconds = 0;                    ///< Most seconds of training work that one of these trials has to repeat.
     std::string host = {};                 ///< Name of its host; empty: not recorded.
   };
-  /// A host that has or had remote workers.
+  /// A host that has or had remote workers, or a device.
   struct Host {
-    std::string name;       ///< Name of the host.
+    std::string name;       ///< Name of the host or device.
     std::int64_t lost = 0;  ///< Number of its workers that were lost.
   };
-  /// A trial that was lost with its worker and resumes from its last checkpoint.
+  /// A trial that was lost with its remote worker and resumes from its last checkpoint.
   struct Move {
     TrialId trial;                        ///< Trial that was lost.
     std::int64_t from = 0;                ///< Number of the lost worker.
@@ -107,7 +107,7 @@ struct WorkerHistory {
   };
   std::vector<Present> present;  ///< Connected workers, by rising worker number.
   std::int64_t lost = 0;         ///< Number of workers that were lost so far.
-  double lost_seconds = 0;       ///< Seconds of work that one trial lost at once, at most.
+  double lost_seconds = 0;       ///< Upper bound of the seconds of work that any one trial lost at once.
   std::optional<Lost> last;      ///< Last lost worker; absent: none was lost.
   std::vector<Host> hosts = {};  ///< Hosts, in the order of their first record in the log.
   std::vector<Move> moves = {};  ///< Moves of trials, in the order in which workers were lost.
@@ -149,11 +149,11 @@ struct StudyView {
   double seconds = 0;  ///< Worked seconds over all attempts.
 };
 
-/// Returns the base model of a trial, from the log alone. Errors: kDataLoss (the log lacks the base model, or it cannot
-/// be parsed).
+/// Returns the base model of a trial, from the log alone. Errors: kDataLoss (the log lacks the base model), those of
+/// graph::parse (kInvalidArgument).
 Result<graph::Graph> base_model(const StudyView& view, const TrialView& trial);
-/// Returns the model of a trial: its base model with its recorded edits. `ops` defines the operators. Errors: kDataLoss
-/// (the base model is missing or invalid), those of graph::apply_edits.
+/// Returns the model of a trial: its base model with its recorded edits. `ops` defines the operators. Errors: those of
+/// base_model and of graph::apply_edits (kDataLoss, kNotFound, kInvalidArgument).
 Result<graph::Graph> trial_model(const StudyView& view, const TrialView& trial, const graph::OpTable& ops);
 
 /// Returns an epoch selector without measurements, with the selection rule of the study and the hyper-parameters of the
@@ -183,7 +183,7 @@ RankingKey standing(const StudyConfig& config, const TrialView& trial);
 bool ranks(const TrialView& trial, const Outcome& outcome);
 
 /// Returns the trainings with the decisions of `trial`, itself included, by rising number. The pointers belong to
-/// `view`. With one training a proposal it is the trial alone.
+/// `view`. It is the trial alone if trainings_per_proposal() is 1, even if failed trainings are repeated.
 std::vector<const TrialView*> trainings_of(const StudyView& view, const TrialView& trial);
 /// Returns the trials that predict together as `named`. Their weights are kept together. It is `named` alone; with
 /// data.folds, the trainings of its proposal that may be ranked, `named` first.
@@ -192,7 +192,8 @@ std::vector<const TrialView*> fold_models_of(const StudyView& view, const TrialV
 /// measured. In the order of `trainings`. Empty: there is no such epoch.
 std::vector<Measurement> joint_results(const StudyConfig& config, const std::vector<const TrialView*>& trainings);
 /// Returns the ranking key of the trainings of a proposal together: the average of joint_results, under the number of
-/// the best training. nullopt: they have not ended, or have no result to compare.
+/// the best training. If only one may be ranked, it is that one's own key. nullopt: trainings are not done,
+/// joint_outcome is neither kSucceeded nor kStopped, or they have no common epoch.
 std::optional<RankingKey> joint_ranking_key(const StudyConfig& config, const std::vector<const TrialView*>& trainings);
 /// Returns the number of these trainings by outcome; trainings without an outcome count as proposed only.
 TrainingCounts training_counts_of(const std::vector<const TrialView*>& trainings);
@@ -201,13 +202,13 @@ TrainingCounts training_counts_of(const std::vector<const TrialView*>& trainings
 /// segment of the trial itself; it is empty for 0 epochs. Replaying it in order gives the trial, bit for bit.
 std::vector<LineageSegment> lineage(const StudyView& view, const TrialView& trial, std::int64_t epochs);
 
-/// Returns the finished trials from best to worst by RankingKey. Failed trials are left out. With several trainings a
-/// proposal, it ranks proposals by joint_ranking_key.
+/// Returns the trials that may be ranked (ranks()) from best to worst by RankingKey. With several trainings a proposal,
+/// it ranks proposals by joint_ranking_key, each under the number of its best training.
 std::vector<TrialId> ranking(const StudyView& view);
 /// Returns the ranking keys of the trials of ranking(), in the same order: from best to worst.
 std::vector<RankingKey> ranking_keys(const StudyView& view);
 /// Returns the trials of `ranked` that no other dominates (constrained domination), in their order. Trials that violate
-/// constraints are among them only if no trial satisfies all.
+/// constraints are among them only if no trial satisfies all; then they are those with the smallest violation.
 std::vector<TrialId> pareto_front(const std::vector<RankingKey>& ranked);
 
 }  // namespace lanista::study

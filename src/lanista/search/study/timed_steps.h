@@ -28,8 +28,8 @@ struct TrialStep {
 };
 /// Returns all timed steps of the spans of a study, in the order of the log.
 std::vector<TrialStep> timed_steps(const StudyView& view);
-/// Returns the latest timed step of the trial, or else the first one of a trial with an equal model, which has the same
-/// program. nullopt: no such step was timed.
+/// Returns the latest timed step of the trial, or else the first one of a trial with an equal model. Recipes are not
+/// compared. nullopt: no such step was timed.
 std::optional<TrialStep> timed_step_of(const StudyView& view, const TrialView& trial, const graph::OpTable& ops);
 
 }  // namespace lanista::study

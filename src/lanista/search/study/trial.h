@@ -24,7 +24,7 @@ namespace lanista::study {
 /// has its own seeds.
 struct Start {
   TrialId parent;          ///< Trial with these weights; 0: a file or a zoo model.
-  std::int64_t epoch = 0;  ///< Epoch of the parent, from 1, after which the stored state was taken.
+  std::int64_t epoch = 0;  ///< Epoch of the parent, from 1, after which the state was taken; 0: a file or a zoo model.
   std::string plan;        ///< Transfer plan in its text form; empty: equal structure, every weight is copied.
   std::string address;     ///< Content address of the parent's state, which the engine fills in; empty: none is stored.
   bool is_chosen_by_engine = false;  ///< True: the engine chose it by train.start. False: the strategy chose it.
@@ -38,7 +38,7 @@ struct Start {
 
   /// True if the weights are those of the file that train.start_from names.
   bool is_file() const { return parent.value == 0 && zoo.empty(); }
-  /// True if `other` has the same parent, epoch and plan. Whether its state is stored does not count.
+  /// True if `other` has the same parent, epoch and plan. Other fields, such as the address and `zoo`, do not count.
   bool is_same_start(const Start& other) const {
     return parent == other.parent && epoch == other.epoch && plan == other.plan;
   }
@@ -48,10 +48,12 @@ struct Start {
 inline constexpr std::string_view kOptimizerCarried = "carried";
 /// Returns the origin of a start as text: "trial 3 as of epoch 2", "the zoo's model ID" or "the file".
 std::string start_text(const Start& start);
-/// Returns start_text with the share of transferred weights: "trial 3 as of epoch 2: 87 % of its weights, the same
-/// function". For a start that the engine did not choose, it returns start_text alone.
+/// Returns start_text with `coverage`, rounded down: "trial 3 as of epoch 2: 87 % of its weights, the same function".
+/// For another function the text has inexact_reason, and after it the fate of the optimiser state, if requested. For a
+/// start that the engine did not choose, it returns start_text alone.
 std::string inherited_text(const Start& start);
-/// Returns a start as a JSON record.
+/// Returns a start as a JSON record: "parent" (0: none), "epoch", "plan" and "address". If the engine chose it, also
+/// "chosen", "coverage", "lost" (inexact_reason), "zoo" and "optimizer"; empty texts are left out.
 nlohmann::json start_json(const Start& start);
 /// Reads the record of a start. Errors: kDataLoss (a field is missing or invalid).
 Result<Start> start_from_json(const nlohmann::json& json);
@@ -67,7 +69,7 @@ struct StartRace {
   std::int64_t racers() const { return static_cast<std::int64_t>(rivals.size()) + 2; }
   bool operator==(const StartRace&) const = default;
 };
-/// Returns a start race as a JSON record.
+/// Returns a start race as a JSON record: "steps", "time" and "rivals".
 nlohmann::json start_race_json(const StartRace& race);
 /// Reads the record of a start race. Errors: kDataLoss (a field is missing or invalid).
 Result<StartRace> start_race_from_json(const nlohmann::json& json);
@@ -84,7 +86,7 @@ struct Fork {
 
   bool operator==(const Fork&) const = default;
 };
-/// Returns a fork as a JSON record.
+/// Returns a fork as a JSON record: "from", "epoch", "sample" and "address".
 nlohmann::json fork_json(const Fork& fork);
 /// Reads the record of a fork. Errors: kDataLoss (a field is missing or invalid).
 Result<Fork> fork_from_json(const nlohmann::json& json);
@@ -125,22 +127,25 @@ inline std::int64_t full_epochs(const Proposal& proposal) {
 
 /// Returns a hash that is equal for trainings of the same decisions with different seeds and folds.
 ///
-/// It covers the graph, the sample, the epochs of the schedule, the start (parent, epoch, plan) and whether the trial
-/// is a refinement. A start that the engine chose does not count.
+/// It covers the graph, the sample without its model choices, the epochs of the schedule, the start (parent, epoch,
+/// plan) and whether the trial is a refinement. A start that the engine chose does not count.
 Digest decisions_key(const Proposal& proposal);
 /// Returns a hash that is equal for trials with equal numbers: that of the decisions and of `repeat`.
 ///
 /// Two budgets under one horizon give the same hash: the larger one is the same trial trained further.
 Digest run_key(const Proposal& proposal);
 
-/// A short training of a copy of a trial's state under another setting, made by a tune search (train.tune).
+/// A short training of a copy of a trial's state under another setting, made by a tune search (train.tune). It also
+/// records a change of an adaptive batch: then `steps` is 0, and `trend` is kAdapted.
 struct Branch {
   std::int64_t step = 0;   ///< Step of the trial at which the branch was made.
   space::Sample setting;   ///< Setting of the branch; empty: it updates nothing and measures the loss at the start.
   std::int64_t steps = 0;  ///< Training steps of the branch.
-  std::string trend;       ///< "converging", "unstable" or "diverged"; "start" for the branch that updates nothing.
-  double speed = 0;        ///< Mean fall of the loss per step, larger is better; for "start", the loss itself.
-  bool kept = false;       ///< The trial continued from this branch.
+  /// "converging", "unstable" or "diverged"; "start" for the branch that updates nothing; kAdapted for a batch change.
+  std::string trend;
+  /// Mean fall of the loss per step, larger is better. For "start" it is the loss, and for kAdapted the goodput gain.
+  double speed = 0;
+  bool kept = false;  ///< The trial continued from this branch.
   bool operator==(const Branch&) const = default;
 };
 
@@ -154,7 +159,7 @@ struct StartCandidate {
 
 /// One branch of a selection comparison (train.select: auto): a short training on selected rows or on all rows.
 ///
-/// The trial continues with whichever of the two is better at equal computation.
+/// The trial continues with whichever of the two is better at equal computation; a tie counts for all rows.
 struct SelectBranch {
   std::int64_t step = 0;   ///< Step of the trial at which the branch was made.
   bool selects = false;    ///< True: the branch trained on selected rows; false: on all rows.
@@ -168,11 +173,12 @@ struct SelectBranch {
 
 /// The metrics of one trial at the end of one epoch. NaN and infinity are allowed.
 struct Measurement {
-  TrialId trial;                             ///< Trial that was measured.
-  std::int64_t epoch = 0;                    ///< Number of the epoch, from 1; increases strictly within a trial.
-  std::int64_t step = 0;                     ///< Training steps so far.
-  std::map<std::string, double> metrics;     ///< Values by name: train_loss, val_loss, val_accuracy, ….
-  std::vector<Branch> branches = {};         ///< Branches tried before the epoch, in order; empty: no search.
+  TrialId trial;           ///< Trial that was measured.
+  std::int64_t epoch = 0;  ///< Number of the epoch, from 1; increases strictly within a trial.
+  std::int64_t step = 0;   ///< Training steps so far.
+  /// Values by name: train_loss, val_loss, val_accuracy, …; also params and flops, if a goal or constraint needs them.
+  std::map<std::string, double> metrics;
+  std::vector<Branch> branches = {};         ///< Branches, or a batch change, before the epoch; empty: none.
   std::vector<StartCandidate> race = {};     ///< First epoch only: results of the start, the rivals and random values.
   std::vector<SelectBranch> selecting = {};  ///< Branches of the selection comparison before the epoch; empty: none.
 };
@@ -180,22 +186,25 @@ struct Measurement {
 /// How a trial ended.
 enum class OutcomeKind {
   kSucceeded,     ///< Trained to its budget.
-  kStopped,       ///< Ended early by its halving, or not resumed after a pause; its result counts.
+  kStopped,       ///< Ended early by its halving or stopping rule, or not resumed after a pause; its result counts.
   kFailed,        ///< Diverged, out of memory, an exception or a crash.
-  kCancelled,     ///< Ended by the user.
+  kCancelled,     ///< Ended by the user, or at the guard of the study.
   kDuplicate,     ///< Equal to an earlier trial, which has the result.
   kPrunedByRule,  ///< Not trained, or ended, because a pruning rule applies to the result of another trial.
 };
-/// Returns the name of `kind` in records, for example "succeeded".
+/// Returns the name of `kind` in records: "succeeded", "stopped", "failed", "cancelled", "duplicate", or "implied" for
+/// kPrunedByRule.
 std::string_view outcome_name(OutcomeKind kind);
 
 /// The end of a trial: how it ended, its reason and its weights.
 struct Outcome {
   OutcomeKind kind = OutcomeKind::kSucceeded;
-  std::string reason;                  ///< "diverged: train_loss is nan at epoch 2", or empty.
-  std::optional<TrialId> same_as;      ///< Earlier trial that this kDuplicate equals; absent for other kinds.
-  std::string weights;                 ///< Content address of the final weights; empty: none are stored.
-  std::optional<Digest> weights_hash;  ///< Hash of the final state's bytes, stored or not.
+  std::string reason;              ///< "diverged: train_loss is nan at epoch 2", or empty.
+  std::optional<TrialId> same_as;  ///< Earlier trial that this kDuplicate equals; absent for other kinds.
+  std::string weights;             ///< Content address of the final state; empty: none is stored.
+  /// Hash of the state after the last epoch, and of the selected weights if they are of an earlier one. It does not
+  /// depend on what is stored. Absent: there is no final state.
+  std::optional<Digest> weights_hash;
   /// Trial with the result by which a rule ended this one; absent: no rule did.
   std::optional<TrialId> pruned_by = {};
   std::string rule = {};  ///< Text of that rule (rule_text): "diverged along lr up"; empty: no rule.
@@ -217,7 +226,8 @@ struct Ended {
   TrialId trial;
   Outcome outcome;
 };
-/// A trial released its slot. Its state is in the checkpoint store, and it may be resumed.
+/// A trial released its slot, and it may be resumed. Its state is usually in the checkpoint store; else it trains again
+/// to equal bits.
 struct Paused {
   TrialId trial;
   std::int64_t epoch = 0;  ///< Last measured epoch; 0: none.
@@ -240,27 +250,30 @@ std::string_view verdict_name(Verdict verdict);
 /// Returns the verdict with this name. Errors: kDataLoss (no verdict has this name).
 Result<Verdict> verdict_from_name(std::string_view name);
 
-/// Returns a proposal as a JSON record.
+/// Returns a proposal as a JSON record, with one member for each field, named like it; "tunes" is is_refinement. Absent
+/// and default values of fields after `budget` are left out, as is a horizon equal to the budget.
 nlohmann::json proposal_json(const Proposal& proposal);
 /// Reads the record of a proposal. Errors: kDataLoss (a field is missing or invalid).
 Result<Proposal> proposal_from_json(const nlohmann::json& json);
-/// Returns a measurement as a JSON record. NaN and infinities are the texts "nan", "inf", "-inf".
+/// Returns a measurement as a JSON record: "trial", "epoch", "step", "metrics", and "branches", "race" and "selecting"
+/// if they are not empty. NaN and infinities are the texts "nan", "inf", "-inf".
 nlohmann::json measurement_json(const Measurement& measurement);
 /// Reads the record of a measurement. Errors: kDataLoss (a field is missing or invalid).
 Result<Measurement> measurement_from_json(const nlohmann::json& json);
-/// Returns a branch of a tune search as a JSON record.
+/// Returns a branch of a tune search as a JSON record: the fields by name.
 nlohmann::json branch_json(const Branch& branch);
 /// Reads the record of a branch of a tune search. Errors: kDataLoss (a field is missing or invalid).
 Result<Branch> branch_from_json(const nlohmann::json& json);
-/// Returns a start candidate as a JSON record.
+/// Returns a start candidate as a JSON record: "steps", "loss" and "kept".
 nlohmann::json start_candidate_json(const StartCandidate& start_candidate);
 /// Reads the record of a start candidate. Errors: kDataLoss (a field is missing or invalid).
 Result<StartCandidate> start_candidate_from_json(const nlohmann::json& json);
-/// Returns a branch of a selection comparison as a JSON record.
+/// Returns a branch of a selection comparison as a JSON record: the fields by name.
 nlohmann::json select_branch_json(const SelectBranch& branch);
 /// Reads the record of a branch of a selection comparison. Errors: kDataLoss (a field is missing or invalid).
 Result<SelectBranch> select_branch_from_json(const nlohmann::json& json);
-/// Returns an outcome as a JSON record.
+/// Returns an outcome as a JSON record: "kind" (outcome_name), and the other fields by name if they are present;
+/// "implied_by" is pruned_by.
 nlohmann::json outcome_json(const Outcome& outcome);
 /// Reads the record of an outcome. Errors: kDataLoss (a field is missing or invalid).
 Result<Outcome> outcome_from_json(const nlohmann::json& json);

@@ -42,11 +42,11 @@ struct SearchCounts {
 };
 /// Returns the totals over all trials of a study.
 SearchCounts search_counts(const StudyView& view);
-/// Returns "5 trials searched for settings 12 times: 96 branches, 1,530 steps given up". Empty: there was no search.
+/// Returns "5 trials searched for settings 12 times: 96 branches, 1530 steps given up". Empty: there was no search.
 std::string searches_text(const SearchCounts& counts);
 
 /// Returns the names of sampler, halving, tuning and second stage: "evolution+asha", "random+patience, tuned by
-/// mltuner".
+/// mltuner". Parts that the study lacks, replayed settings and adaptive batches are left out.
 std::string strategy_text(const StudyConfig& config);
 
 }  // namespace lanista::study

@@ -42,7 +42,7 @@ std::string widths_text(const StudyView& view);
 enum class WaitReason {
   kRung,      ///< Promotion by its halving.
   kStrategy,  ///< Resumption by its strategy, for a trial that paused without a rung.
-  kWorker     ///< A worker, which has not finished an epoch of it yet.
+  kWorker     ///< A worker. None has finished an epoch of it yet, but one may be in its first epoch.
 };
 /// A waiting trial with the reason.
 struct Waiting {

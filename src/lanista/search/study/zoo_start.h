@@ -21,7 +21,7 @@ struct ZooSnapshot {
   std::string trouble;  ///< Why the study uses no zoo model, for people; empty: it may use them.
   bool operator==(const ZooSnapshot&) const = default;
 };
-/// Returns a zoo snapshot as a JSON record.
+/// Returns a zoo snapshot as a JSON record: "change", "models", and "related" and "trouble" if set.
 nlohmann::json zoo_snapshot_json(const ZooSnapshot& moment);
 /// Reads the record of a zoo snapshot. Throws fields::Malformed (a field is missing or invalid).
 ZooSnapshot read_zoo_snapshot(const nlohmann::json& object);
@@ -44,7 +44,8 @@ struct ZooModel {
   bool related = false;      ///< Trained on other data.
   bool operator==(const ZooModel&) const = default;
 };
-/// Returns a zoo model as a JSON record.
+/// Returns a zoo model as a JSON record: "id", "graph", "metric", "quality", "target" and "steps" (of the reference),
+/// and "related" if true.
 nlohmann::json zoo_model_json(const ZooModel& model);
 /// Reads the record of a zoo model. Throws fields::Malformed (a field is missing or invalid).
 ZooModel read_zoo_model(const nlohmann::json& object);
@@ -57,13 +58,13 @@ std::optional<std::int64_t> steps_to(const TrialView& trial, const std::string& 
 /// are those of the trial to there from random values.
 ///
 /// For a trial that started from another trial or from a zoo model of the same data it is the reference of that parent.
-/// 0 steps: not known.
+/// Steps of 0 mean "not known", such as after a start from a file or from a zoo model of other data.
 Reference reference_of(const StudyView& view, const TrialView& trial, const std::string& metric, double quality);
 
 /// Steps of one trial to the target of its zoo model, compared with the reference of that model. A trial that did not
 /// reach the target counts with all its steps, and at least with the reference: it saved nothing.
 struct StartOutcome {
-  std::int64_t steps = 0, reference = 0;  ///< Steps of the trial, with those of its start race; steps of the reference.
+  std::int64_t steps = 0, reference = 0;  ///< Steps of the trial, with the discarded ones of its race; reference steps.
   bool reached = false;                   ///< True: the trial reached the target.
 };
 /// Returns the comparison of a trial with its zoo model. Returns nullopt if the trial did not start from a zoo model,

@@ -21,7 +21,7 @@ inline constexpr std::string_view kAdaptive = "adaptive";
 /// Trend of a Branch that records a change of the batch by gradient noise, not a search.
 inline constexpr std::string_view kAdapted = "adapted";
 
-/// Returns the options of this kind of train.tune.
+/// Returns the options of this kind of train.tune: "most" (largest batch) and "rate" (rule of the learning rate).
 std::vector<OptionSpec> adaptive_options();
 
 /// Rule by which the learning rate follows the batch size.

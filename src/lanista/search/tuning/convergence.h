@@ -8,7 +8,7 @@ namespace lanista::study {
 
 /// Classes of a loss trace in MLtuner (Cui, Ganger, Gibbons, arXiv 1803.07445), the best first.
 enum class Trend { kConverging, kUnstable, kDiverged };
-/// Returns the name of `trend` in records.
+/// Returns the name of `trend` in records: "converging", "unstable" or "diverged".
 std::string_view trend_name(Trend trend);
 
 /// Thresholds for the class of a loss trace.

@@ -38,7 +38,7 @@ ExtraSteps search_steps(const TuneRules& rules, const EpochSchedule& epochs, std
 
 /// Returns the extra steps of the start race of a trial before any result is known. A start from a file has one rival,
 /// random values. Other starts have no parent yet, so no steps are expected; the upper bound is that of kMaxRaceParents
-/// parents.
+/// parents. A race is shorter than the first epoch. All is 0 without a race or if the proposal has a start.
 ExtraSteps race_steps(const TrainConfig& train, const Proposal& proposal, const EpochSchedule& epochs);
 
 /// Returns the extra steps of searches and race of a trial with this recipe. Errors: those of tune_rules

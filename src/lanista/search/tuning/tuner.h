@@ -31,7 +31,8 @@ Result<void> check_tunable(std::string_view name);
 /// Returns the largest batch, in samples, of a trial with this recipe: its own, or one that train.tune may set.
 /// Programs are compiled for it.
 std::int64_t largest_batch(const Recipe& recipe);
-/// Checks the batches in train.tune. Errors: kInvalidArgument (one is not a multiple of the recipe's batch).
+/// Checks the batches in train.tune. Errors: kInvalidArgument (one is not a multiple of the recipe's batch, or
+/// adaptive_batch_rules refuses an adaptive batch).
 Result<void> check_batches(const Recipe& recipe);
 /// Returns why the batches in `tune` do not fit into the study, as text for people; nullopt: they fit.
 std::optional<std::string> batch_tuning_conflict(const StudyConfig& config, const PluginConfig& tune);
@@ -45,7 +46,8 @@ struct TunePlugin {
 /// Returns the kinds: mltuner (searches), schedule (replays settings), adaptive (adaptive_batch_rules.h).
 const std::vector<TunePlugin>& builtin_tuners();
 
-/// Returns true if the tuning changes the learning rate, so the schedule must be constant.
+/// Returns true if the tuning sets the learning rate, so the schedule must be constant: it searches "lr" or replays
+/// settings. False for an adaptive batch, which only multiplies the rate of the schedule.
 bool tunes_rate(const PluginConfig& tune);
 
 /// A setting of hyper-parameters that applies from training step `step` on, counted from 0.
@@ -61,8 +63,9 @@ inline constexpr std::string_view kReplaySchedule = "schedule";
 std::vector<SettingAt> schedule_of(std::span<const Measurement> measurements);
 /// Returns the value of train.tune that replays `schedule`.
 PluginConfig replay_schedule(const std::vector<SettingAt>& schedule);
-/// Reads the schedule from the options of the kind kReplaySchedule. Errors: kInvalidArgument (steps that do not rise, a
-/// name that cannot change in training, a value that is not numeric).
+/// Reads the schedule from the option `settings` of the kind kReplaySchedule. Errors: kInvalidArgument (steps that do
+/// not rise, a name that is not in tunable_names(), a value that is not numeric, or an option `from` that is still
+/// set).
 Result<std::vector<SettingAt>> read_schedule(const Options& options);
 
 /// Rules of the tune searches of a trial: the options of train.tune as values.
@@ -99,21 +102,22 @@ struct TuneRules {
   double undo = 0;
   std::int64_t steps_per_update = 1;  ///< Steps of one update with the largest batch of a setting.
 };
-/// Returns the rules in the options of `tune`; steps_per_update keeps its default. `tune` is mltuner, which runs a race
-/// if its option `halving` is above 0. Errors: kInvalidArgument (`tune` is another plug-in; an option is missing,
-/// unknown or invalid; halving is 1).
+/// Returns the rules in the options of `tune`; steps_per_update keeps its default. Options that are left out have the
+/// defaults of builtin_tuners(), not those of TuneRules. `tune` is mltuner, which runs a race if its option `halving`
+/// is above 0. Errors: kInvalidArgument (`tune` is another plug-in; an option is missing, unknown or invalid; halving
+/// is 1).
 Result<TuneRules> tune_rules(const PluginConfig& tune);
 /// Returns the rules of a recipe with the tuning mltuner, with steps_per_update. Errors: those of tune_rules(tune) and
 /// of check_batches.
 Result<TuneRules> tune_rules(const Recipe& recipe);
 /// Returns the rules of one search. TuneRules::time is multiplied by `longer` (search_length_factor). In later searches
-/// than the trial's first it is also multiplied by later_search_factor, if halving is above 0. It is at least two
-/// updates of the largest batch where an update has several steps, because the next update shows what the last one did.
+/// than the trial's first it is also multiplied by later_search_factor, if halving is above 0. There it is at least two
+/// updates of the largest batch, if an update has several steps: the next update shows what the last one did.
 TuneRules rules_for_search(TuneRules rules, bool is_first, std::int64_t longer);
 
 /// Returns `space` with its logarithmic ranges of real numbers limited to at most `reach` times more or less than the
-/// current setting `now`, which must have these parameters. `reach` is above 1. A range without values there is
-/// unchanged, as are all other domains.
+/// current setting `now`, which must have these parameters as real numbers. `reach` is above 1. A range without values
+/// there is unchanged, as are all other domains.
 space::SearchSpace narrowed_space(const space::SearchSpace& space, const space::Sample& now, double reach);
 
 /// One try of a tune search with its state.
