@@ -23,7 +23,8 @@ namespace lanista::api {
 /// number of workers or lanes that is not 1 to 64).
 Result<cli::WorkerOverrides> worker_overrides_of(const RunOptions& options);
 
-/// Returns the checked study with its data, models and devices. Errors: those of Study::check().
+/// Returns the checked study with its data, models and devices. `worker_overrides` selects the devices, and its
+/// launchers are checked; the returned config keeps the study's own workers and lanes. Errors: those of Study::check().
 Result<cli::ResolvedRequest> resolve(const Study& study, const cli::WorkerOverrides& worker_overrides);
 
 /// A log sink that stores the texts of warnings and errors until the engine's thread removes them by drain().

@@ -32,9 +32,11 @@ struct TrialSlot {
   std::vector<train::AlternativeStartWeights> alternative_starts;
   std::optional<SpilledState> spilled;  ///< State of `run` while it is spilled; absent: it is in memory.
   std::int64_t epochs_done = 0;         ///< Number of complete epochs.
-  std::int64_t saved_step = 0;          ///< Number of steps in the newest checkpoint.
-  double saved_at = 0;                  ///< Clock reading, in seconds, when the newest checkpoint was stored.
-  study::SpanCosts costs;               ///< Seconds by activity in the current or next span.
+  /// Number of steps at the last attempt to store a checkpoint, or of the state that it resumed from; 0: neither.
+  std::int64_t saved_step = 0;
+  /// Clock reading, in seconds, of the last attempt to store a checkpoint; before the first one, of the begin of `run`.
+  double saved_at = 0;
+  study::SpanCosts costs;                             ///< Seconds by activity in the current or next span.
   std::shared_ptr<const pipeline::TimedStep> timed;   ///< Timed pipeline step for the report of the span; null: none.
   bool finished = false;                              ///< True: finished, paused or failed, so no work remains.
   Digest key;                                         ///< Key of the programs in which it can be a lane.

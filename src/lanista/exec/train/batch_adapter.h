@@ -70,8 +70,8 @@ class BatchAdapter {
   /// that over all `rows` rows of the update.
   void note(double small_square, double square, std::int64_t rows);
 
-  /// Returns the batch that should replace batch `now`, for passes of `pass_rows` rows. Nothing: keep it, or there are
-  /// too few measurements.
+  /// Returns the batch that should replace batch `now`, with its gain in goodput. It is at most `pass_rows`, the rows
+  /// of one pass over the training data, unless the first batch is larger. Nothing: keep it, or too few measurements.
   std::optional<BatchChoice> choose(std::int64_t now, std::int64_t pass_rows) const;
   /// The factor by which the learning rate of the first batch is multiplied for a batch of `batch` samples, by the rule
   /// of the recipe: AdaScale's gain, the square root, linear, or none (1).

@@ -50,7 +50,9 @@ struct alignas(64) ProcessSlot {
 };
 /// The progress of one rank in the current epoch.
 struct alignas(64) RankProgress {
-  SharedWord round;    ///< Number of the last round that the rank has ended, 0 at first; a futex word.
+  /// Number of the last round of the epoch that the rank has ended, 0 before the first; a futex word that wakes
+  /// waiters. Whether the rank has arrived is decided by RoundStamp.
+  SharedWord round;
   SharedWord waiters;  ///< Number of ranks that wait for this one.
 };
 /// The begin of the region. Zeros are a valid beginning.

@@ -17,8 +17,8 @@ bool resizes(const Prediction& trial, double left, const Width& now, const Width
 /// of workers.
 ///
 /// c is Cluster::shares, and d is Cluster::widest. Empty if the narrowest widths do not fit, that is if n/c exceeds the
-/// workers, or if a trial has 0 seconds. The smallest T if the widest widths leave workers idle. 0 without trials. It
-/// is found by bisection.
+/// workers, or if a trial has 0 seconds. If workers stay idle although every trial has its
+/// widest width, the largest T with these widths. 0 without trials. It is found by bisection.
 std::optional<double> water_level(std::span<const double> seconds, const Cluster& cluster);
 
 }  // namespace lanista::plan

@@ -155,10 +155,10 @@ class TuneSearch {
   /// Starts a search. Branches run for at most `longest` steps, and there are at most `trials` tries; both are at least
   /// 1.
   ///
-  /// With `includes_current` and rules.halving, the first try is the current setting. A try that beats it wins, even if
-  /// its loss does not fall. With rules.sure_standard_errors it stays in the race to the end. The race then ends when
-  /// the best other try is ahead of it, or behind it, by that many standard errors. At the end of the epoch the current
-  /// setting wins.
+  /// With `includes_current` and rules.halving, the first setting that `propose` returns must be the current one. A try
+  /// that beats it wins, even if its loss does not fall. With rules.sure_standard_errors it stays in the race to the
+  /// end. Once one other try is left, the race ends when that try is ahead of it, or behind it, by that many standard
+  /// errors. At the end of the epoch the current setting wins.
   TuneSearch(TuneRules rules, std::int64_t longest, std::int64_t trials, ProposeSetting propose,
              bool includes_current = false);
 
