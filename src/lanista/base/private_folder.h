@@ -33,9 +33,9 @@ class PrivateFolder {
 
   const std::string& path() const { return path_; }
   /// Creates an empty file with mode 0600 and returns a descriptor for reading and writing, which the caller closes.
-  /// Errors: kAlreadyExists for an existing name. kInvalidArgument for a name with `/`, or no file name. kNotFound if
-  /// the folder was removed. kResourceExhausted for a full disk, no memory or too many open files. kIo for other errors
-  /// of the system.
+  /// Errors: kAlreadyExists for an existing name. Also kInvalidArgument for a name with `/`, or no file name. Also
+  /// kNotFound if the folder was removed. Also kResourceExhausted for a full disk, no memory or too many open files.
+  /// Also kIo for other errors.
   Result<int> create_file(const std::string& name) const;
   /// Opens a file that create_file() made and returns a descriptor for reading and writing, which the caller closes.
   /// Errors: kNotFound for a missing file; kFailedPrecondition for a link, no regular file, another owner, another mode
