@@ -102,7 +102,7 @@ Result<void> sensitivity(const Scenario& scenario) {
                              [=](SimulationOptions& o) { o.restart_seconds = o.assumed_restart_seconds = delta; }));
   }
   LANISTA_TRY(
-      print_disturbed_runs(scenario, "restart-60s-told-30", [](SimulationOptions& o) { o.restart_seconds = 60; }));
+      print_disturbed_runs(scenario, "restart-60s-known-30", [](SimulationOptions& o) { o.restart_seconds = 60; }));
   LANISTA_TRY(print_disturbed_runs(scenario, "interference-half", [](SimulationOptions& o) { o.interference = 0.5; }));
   // All jobs arrive in the first minute of their hour.
   Scenario bursts{scenario.request, scenario.out, scenario.workload, 0};

@@ -74,7 +74,7 @@ keep: {top: 3, checkpoint_every: 2m}
     return {
         "full": full,
         "empty": "",
-        "comment": "# nothing is said\n",
+        "comment": "# a comment alone\n",
         "anchors": "train: &t {epochs: 3}\nbudget: {trials: &n 4, steps: *n}\n",
         "merge": "a: &a [1, 2]\nspace: {params: {lr: *a}}\n",
         "stop": "stop: none\ngoal: auto\n",

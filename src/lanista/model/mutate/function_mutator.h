@@ -9,17 +9,22 @@
 #include "lanista/model/mutate/mutator.h"
 #include "lanista/model/mutate/pattern.h"
 
-// Mutators from functions, for C++ programs that use lanista:
+// Mutators from functions, for C++ programs that use lanista. The first one edits a site:
+//
+//     Result<void> set_kernel(const ModelView&, const Match& m, graph::Editor& e, space::Chooser& pick) {
+//       const auto k = pick.one_of("k", std::vector<std::int64_t>{3, 5, 7});
+//
+//       e.set(m.nodes[0], "kernel", std::vector{k});
+//       e.set(m.nodes[0], "padding", std::vector{k / 2});
+//       return {};
+//     }
 //
 //     auto kernel = mutator("kernel")
 //                       .match(op("conv2d") && attr("kernel") > 1 && label("features.*"))
-//                       .each([](const ModelView&, const Match& m, graph::Editor& e, space::Chooser& pick) ->
-//                       Result<void> {
-//                         const auto k = pick.one_of("k", std::vector<std::int64_t>{3, 5, 7});
-//                         e.set(m.nodes[0], "kernel", std::vector{k});
-//                         e.set(m.nodes[0], "padding", std::vector{k / 2});
-//                         return {};
-//                       });
+//                       .each(set_kernel);
+//
+// The second one has its function in place:
+//
 //     auto deeper = mutator("deeper").match(op("conv2d") >> op("batch_norm") >> op("relu"))
 //                       .any([](const ModelView&, const Match& m, graph::Editor& e, space::Chooser&) -> Result<void> {
 //                         duplicate(e, m.nodes);

@@ -52,11 +52,11 @@ struct ValueChoice {
 /// Names are labels of choices, `index` names of repeats, and the words below. Only labels of letters, digits and _ can
 /// be read. The value of a layer choice is the name of its option, and that of a repeat its depth.
 ///
-///     in                  channels of the first input (C of images, otherwise the last dimension).
-///     outputs, classes    number of outputs of the model.
-///     vocab               number of different tokens of the input; 0: real numbers.
-///     outer               in the options of a cell: true if the value that is read is an input of the cell, not a
-///                         node; always true in `carry`.
+/// - `in`: channels of the first input (C of images, otherwise the last dimension).
+/// - `outputs`, `classes`: number of outputs of the model.
+/// - `vocab`: number of different tokens of the input; 0: real numbers.
+/// - `outer`: in the options of a cell, true if the value that is read is an input of the cell, not a node. In `carry`
+///   it is always true.
 struct Formula {
   std::string text;  ///< the formula
 };
