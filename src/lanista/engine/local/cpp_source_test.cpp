@@ -145,7 +145,7 @@ TEST(CppSource, IsAProgramOfItsOwn) {
   for (const char* bad : {"1 2\n", "1 x\n", "x\n"}) {
     write(folder / "bad", bad);
     EXPECT_EQ(run(folder, "./model < bad > out 2> err"), 1) << bad;
-    EXPECT_TRUE(read(folder / "err").starts_with("line 1: needs 1 numbers, begins with "))
+    EXPECT_TRUE(read(folder / "err").starts_with("line 1: wants 1 numbers, begins with "))
         << read(folder / "err");
   }
 }

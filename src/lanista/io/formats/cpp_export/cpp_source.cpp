@@ -58,7 +58,7 @@ int main() {
     }
     const bool all_read = std::string(at).find_first_not_of(" \t") == std::string::npos;
     if (!all_read || input.size() != static_cast<std::size_t>(model::input_size)) {
-      std::fprintf(stderr, "line %ld: needs %ld numbers, begins with %ld\n", number,
+      std::fprintf(stderr, "line %ld: wants %ld numbers, begins with %ld\n", number,
                    static_cast<long>(model::input_size), static_cast<long>(input.size()));
       return 1;
     }
