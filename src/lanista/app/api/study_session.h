@@ -47,7 +47,8 @@ class WarningBuffer final : public LogSink {
 /// threads of this process.
 class StudySession {
  public:
-  /// A study with its data set and without an executor. Nothing is written yet.
+  /// A study with its data set. Nothing is written yet. The next call is make_executor(), without which services() and
+  /// run() do not work.
   StudySession(const study::StudyConfig& config, std::string folder, data::Dataset data, const RunOptions& options);
   StudySession(const StudySession&) = delete;
   StudySession& operator=(const StudySession&) = delete;

@@ -21,8 +21,9 @@ struct ZooAddRequest {
   /// Quality of the model, larger is better; absent: that of the package, from its validation metric. Required for
   /// other files.
   std::optional<double> quality;
-  std::int64_t replicas = 3;  ///< Most models of one structure and task.
-  bool json = false;          ///< True: print JSON.
+  /// Most models of one structure and task. Above it, the worst of them are removed.
+  std::int64_t replicas = 3;
+  bool json = false;  ///< True: print JSON.
 };
 /// Options of `zoo match`.
 struct ZooMatchRequest {

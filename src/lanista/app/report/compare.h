@@ -82,7 +82,8 @@ std::optional<double> best_after_seconds(const std::vector<StudyComparison::Best
 /// Returns a quarter, half and all of the number of trainings of the study with the fewest trainings, rounded up. Equal
 /// numbers and 0 are left out, so there may be fewer than three.
 std::vector<std::int64_t> training_milestones(const StudyComparison& comparison);
-/// Returns a quarter, half and all of the worked seconds of the study with the fewest seconds; empty if it has none.
+/// Returns a quarter, half and all of the worked seconds (wall time of all sessions, without pauses) of the study with
+/// the fewest. Empty if these are 0.
 std::vector<double> seconds_milestones(const StudyComparison& comparison);
 
 /// The comparison as one JSON object: v, measures, notes, trainings and seconds (the milestones), studies, differences.

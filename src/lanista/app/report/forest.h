@@ -8,8 +8,8 @@
 
 namespace lanista::report {
 
-/// An axis of the domain of a forest: up to 64 cells, each with its share of the axis. A point has one cell on each
-/// axis.
+/// A hyper-parameter, or a factor that is divided into up to 64 cells, for a random forest that computes its
+/// importance. A point has one cell on each axis, or kNoCell where the axis does not apply.
 struct ForestAxis {
   /// A condition for an axis to apply: the point's cell on an earlier axis, which applies itself, is in a set.
   struct Condition {

@@ -53,9 +53,10 @@ class TrialDispatcher {
 
   // For the engine.
 
-  /// Adds a trial, or one that resumes. Its unread reports of an earlier start are dropped, and `repeats` become its
-  /// first reports. If a worker still has an earlier slot of the trial, the call waits until it is returned. A failed
-  /// dispatcher ignores the call; next() returns the error.
+  /// Adds a trial, or one that resumes. Its unread reports of an earlier start are dropped, and `repeats`, the
+  /// measurements that its checkpoint holds, become its first reports. With `runs_alone` it never
+  /// shares a program with other trials. If a worker still has an earlier slot of the trial, the call waits until it is
+  /// returned. A failed dispatcher ignores the call; next() returns the error.
   void add_trial(std::unique_ptr<TrialSlot> slot, bool runs_alone, const std::vector<study::Measurement>& repeats);
   /// Applies a command. A command for an unknown trial has no effect.
   void command(const engine::Command& command);

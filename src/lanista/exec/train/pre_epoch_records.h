@@ -28,8 +28,9 @@ struct PreEpochRecords {
   void write_to(std::map<std::string, std::string>& facts) const;
 };
 
-/// Reads the records from TrainerState::facts; a record that is missing there is none. Only searches that the trial's
-/// definition has are read, and a start race only if there is no measurement yet. Errors: kDataLoss (a record is
+/// Reads the records that write_to() added to TrainerState::facts, so that a resumed trial does not search again. A
+/// record that is missing there is none. The tune search and the selection comparison are read only if the trial's
+/// definition has them, and the start race only if there is no measurement yet. Errors: kDataLoss (a record is
 /// malformed).
 Result<PreEpochRecords> read_pre_epoch_records(const std::map<std::string, std::string>& facts,
                                                const TrialDefinition& definition, bool has_measurements);

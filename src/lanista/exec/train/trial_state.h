@@ -45,8 +45,9 @@ class TrialState {
   const LaneValues& lane_values() const { return lane_values_; }
 
   /// Makes the state for a program: from the restored tensors, from `start`, or with random values if `start` is null.
-  /// A state that exists stays. Also sets lane_values(), and reserves memory for the weights of the selected epoch.
-  /// Errors: kResourceExhausted, kDataLoss (restored tensors do not fit), kInvalidArgument (the start does not fit).
+  /// A state that exists stays. Also sets lane_values(), the trial's own attributes of nodes and learning rate factors,
+  /// and reserves memory for the weights of the selected epoch. Errors: kResourceExhausted, kDataLoss (restored tensors
+  /// do not fit), kInvalidArgument (the start does not fit).
   Result<void> admit(const program::Program& program, const TrainerInput& input, const StartWeights* start);
   /// Adds the measurement of an epoch of the run. Copies the current weights if this epoch is the best so far and the
   /// rule may select an earlier epoch than the last. If it throws, nothing has changed.

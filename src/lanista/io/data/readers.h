@@ -50,8 +50,8 @@ struct SourceKind {
   /// An option of the source.
   struct Option {
     std::string name, values, help;      ///< "header", "auto|yes|no", "whether the first line names the columns"
-    bool applies_to_new_files = false;   ///< true: read_raw() applies it to new files too
-    PathCount paths = PathCount::kNone;  ///< number of paths in its value
+    bool applies_to_new_files = false;   ///< true: it also applies to files to predict, which read_raw() reads
+    PathCount paths = PathCount::kNone;  ///< number of paths in its value, which are resolved like those of sources
   };
   std::string name;                                        ///< the part before the colon: "csv"
   std::string notation;                                    ///< how a user writes it: "csv:FILE"

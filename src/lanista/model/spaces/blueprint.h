@@ -143,7 +143,7 @@ struct When {
   Chain otherwise;    ///< chain if `condition` is false
 };
 
-/// Block: a chain that counts as one block, so that it can have a name or a `from`.
+/// Block: a chain that counts as one block, so that it can have a name or a `from`. It changes nothing else.
 struct Group {
   Chain layers;  ///< blocks of the group
 };
@@ -202,7 +202,7 @@ Block repeat(std::int64_t times, Chain layers, std::string index = {});
 Block parallel(std::vector<Chain> branches, Join join = Join::kSum);
 /// Makes a When. `condition` is the text of a formula.
 Block when(std::string condition, Chain then, Chain otherwise = {});
-/// Makes a Group.
+/// Makes a Group: the layers one after the other, as one block to which named() and from() can apply.
 Block group(Chain layers);
 /// Returns `block` with a name for its result.
 Block named(std::string name, Block block);

@@ -98,7 +98,8 @@ class PairTable {
   /// The number that the kind of a child signature has in the table of the parents, or Signatures::kNone if no parent
   /// has it.
   std::uint32_t kind_of_child(std::uint32_t child) const { return child_kinds_[child]; }
-  /// The number of the kind of a parent signature.
+  /// The number of the kind of a parent signature. Layers of one kind have the same operator and the same attributes
+  /// that decide the use of weights; only shapes may differ.
   std::uint32_t kind_of_parent(std::uint32_t parent) const { return parent_kinds_[parent]; }
 
  private:

@@ -101,10 +101,11 @@ class TransferWalk {
   // For transfer rules.
 
   /// Records the reason why the value of the node differs from the parent, unless one is recorded already. Returns
-  /// `best`, marked as inexact.
+  /// `best` with ValueMapping::exact set to false, and otherwise unchanged.
   ValueMapping inexact(const NodeContext& at, std::string why, ValueMapping best = {});
-  /// Returns `best` unchanged if all inputs exactly equal those of the partner, which must exist. Otherwise calls
-  /// inexact() with the reason and returns its result.
+  /// Returns `best` unchanged if the inputs of the child's node have exactly the values that its partner, the paired
+  /// node of the parent, reads. The partner must exist. Otherwise records the reason, as inexact() does, and returns
+  /// `best` marked as inexact.
   ValueMapping exact(const NodeContext& at, ValueMapping best);
   /// The exact mapping to output 0 of the partner, with `labels` along `axis`.
   ValueMapping identity(const NodeContext& at, std::size_t axis = 0, std::vector<std::int64_t> labels = {}) const;

@@ -29,9 +29,10 @@ struct Draft {
 /// for its parameters. If there is none, it goes to the least busy stage of all.
 Draft draft_of(const std::vector<StageRange>& stage_ranges, const std::vector<std::uint32_t>& order,
                std::int64_t micro_batch, const Problem& problem);
-/// Returns the plan of a draft. Devices are assigned in dependency order, so that neighbours share machines.
+/// Returns the plan of a draft: its stages, ordered by dependency by arranged(), each with numbered devices. Devices
+/// are assigned in this order, so that neighbours share machines.
 ///
-/// Errors: those of `arranged`; kResourceExhausted if there are too few devices.
+/// Errors: those of arranged(); kResourceExhausted if there are too few devices.
 Result<PipelinePlan> plan_of(const Draft& draft, const Problem& problem);
 
 /// A draft with the simulated time of its step under kFkB.

@@ -73,7 +73,8 @@ Result<Schedule> greedy(const PipelinePlan& plan, const Problem& problem, const 
 /// Returns the fastest schedule with split backward passes on the stage graph (zero bubble).
 ///
 /// It simulates kFkB and several greedy orders, with the plan's samples in flight or up to twice as many if memory
-/// allows. So it is never slower than kFkB. The samples in flight of the result are written to `plan`.
+/// allows. So it is never slower than kFkB with split passes. Of `plan` it changes `in_flight` of each stage, to that
+/// of the returned schedule, and nothing else.
 Schedule split_backward(PipelinePlan& plan, const Problem& problem);
 
 /// Returns the schedule with transfers (kSend and kReceive) added. `schedule` must have computations only.

@@ -11,7 +11,8 @@
 // Operators, time and memory of one group.
 namespace lanista::sharing {
 
-/// Returns the group of one program, with its operators and its predicted time and memory. Its `parts` are empty.
+/// Returns the group of one program, with its operators, the predicted microseconds of one step, and the predicted
+/// bytes of memory. FusedGroup::parts, the same trials as groups of one, is left empty.
 ///
 /// The operators are those of the shared prefix, one lane each, and then one for each trained node, with one lane for
 /// each member. `memory` must know every member (MemoryModel::add_member).

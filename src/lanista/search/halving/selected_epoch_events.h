@@ -32,9 +32,11 @@ class SelectedEpochEvents {
   study::Event changed_;
 };
 
-/// Returns a sampler that passes translated events to `inner`; `inner` itself if the rule selects the last epoch.
+/// Returns a sampler that passes events to `inner`, after SelectedEpochEvents has replaced the metrics of each
+/// measurement by those of the trial's best epoch so far. Returns `inner` itself if the rule selects the last epoch.
 std::unique_ptr<Sampler> with_selected_epochs(std::unique_ptr<Sampler> inner, const study::SelectionRule& rule);
-/// Returns a halving that passes translated events to `inner`; `inner` itself if the rule selects the last epoch.
+/// Returns a halving that passes events to `inner`, after SelectedEpochEvents has replaced the metrics of each
+/// measurement by those of the trial's best epoch so far. Returns `inner` itself if the rule selects the last epoch.
 std::unique_ptr<Halving> with_selected_epochs(std::unique_ptr<Halving> inner, const study::SelectionRule& rule);
 
 }  // namespace lanista::search

@@ -34,9 +34,9 @@ struct Convergence {
 Convergence judge_convergence(std::span<const double> times, std::span<const double> losses,
                               const ConvergenceRule& rule = {});
 
-/// Returns the convergence of a trace with one loss a step, which begins at time 0 with `start`. The trace is divided
-/// into windows of nearly equal length; rule.windows of them, or one for each loss if these are fewer. Needs at least
-/// one loss.
+/// Returns judge_convergence() of `start` at time 0 and the mean loss of each window, at the mean step of the window.
+/// `losses` has one loss a step. They are divided into rule.windows windows of nearly equal length, or one for each
+/// loss if these are fewer. Needs at least one loss.
 Convergence convergence_of(double start, std::span<const double> losses, const ConvergenceRule& rule = {});
 
 /// Returns by how many standard errors the loss trace `first` rises against `second`. Above 0: the loss of `first`

@@ -61,7 +61,8 @@ inline constexpr std::string_view kReplaySchedule = "schedule";
 /// Returns the settings with which a trial continued after tune searches and batch changes, by rising step. A replay of
 /// the trial uses them.
 std::vector<SettingAt> schedule_of(std::span<const Measurement> measurements);
-/// Returns the value of train.tune that replays `schedule`.
+/// Returns the value of train.tune of a trial that searches nothing and sets each setting of `schedule` at its training
+/// step: the kind kReplaySchedule with the option `settings`.
 PluginConfig replay_schedule(const std::vector<SettingAt>& schedule);
 /// Reads the schedule from the option `settings` of the kind kReplaySchedule. Errors: kInvalidArgument (steps that do
 /// not rise, a name that is not in tunable_names(), a value that is not numeric, or an option `from` that is still

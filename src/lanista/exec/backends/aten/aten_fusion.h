@@ -47,7 +47,8 @@ using AtenFusions = std::map<std::pair<std::string, std::string>, AtenFusion>;
 /// Returns all fusions that `kernels` supports; none if it is null. If `precision` rounds operands (tf32, bf16), those
 /// with products are left out. `kernels` must outlive the result.
 AtenFusions aten_fusions(const LaneKernels* kernels, Precision precision);
-/// Adds fusions of cross-entropy with its gradient, and of an embedding with a positional embedding.
+/// Adds fusions of cross-entropy with its gradient, and of an embedding with a positional embedding. Each fused call
+/// runs one kernel of `kernels`, which must outlive the fusions.
 void add_lane_elementwise_fusions(AtenFusions& fusions, const LaneKernels& kernels);
 /// Adds fusions of linear layers and matrix products.
 void add_lane_linear_fusions(AtenFusions& fusions, const LaneKernels& kernels, const OperandRounding& products);

@@ -80,7 +80,8 @@ class Emitter {
   OperandRange read(const program::Binding<float>& b, std::size_t input) const;
   /// Returns the operand that writes output number `output` (from 0) of a call of the CPU program.
   OperandRange write(const program::Binding<float>& b, std::size_t output) const;
-  /// Returns the operand that reads an optional input; kNowhere if it does not exist.
+  /// Returns read(b, input) if the call has this optional input (`exists`), else an operand in the region kNowhere.
+  /// Changes nothing.
   OperandRange read(const program::Binding<float>& b, std::size_t input, bool exists) const {
     return exists ? read(b, input) : OperandRange{};
   }
