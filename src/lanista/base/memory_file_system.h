@@ -46,7 +46,8 @@ class MemoryFileSystem final : public FileSystem {
   /// Simulates that the machine loses power and starts again. Only data and names that were not synced may be lost;
   /// `rng` decides which, within `loss`. Precondition: no file is open (not checked) and no lock is held.
   void simulate_power_loss(PowerLoss loss, Rng rng);
-  /// The synced bytes of a file, even if the name would be lost. Empty if there is no such file.
+  /// The synced bytes of a file, even if the name would be lost. After an unsynced truncation, only those that it left.
+  /// Empty if there is no such file.
   std::string synced(const std::string& path) const;
   /// Every file by path, with its current bytes.
   std::map<std::string, std::string> files() const;

@@ -59,7 +59,8 @@ int zoo_match(const ZooMatchRequest& request);
 int zoo_show(const ZooRequest& request);
 /// Removes the model with this id from the zoo. Returns the exit code.
 int zoo_remove(const ZooRequest& request);
-/// Compares all files with their hashes. Returns the exit code; kRefused if one is damaged.
+/// Checks the index, the graphs, and the files of weights against their hashes, and prints what is wrong, including
+/// files of no model. Returns the exit code; kRefused if anything was found.
 int zoo_verify(const ZooRequest& request);
 /// Removes files without a model, and evicts models beyond the budget. Returns the exit code.
 int zoo_gc(const ZooGcRequest& request);

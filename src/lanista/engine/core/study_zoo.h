@@ -65,7 +65,7 @@ class StudyZoo {
   void add(const zoo::NewModel& model, const graph::OpTable& ops, std::int64_t now);
   /// Reports to the zoo how useful a warm start from one of its models was.
   void report_outcome(const zoo::WarmStartOutcome& outcome);
-  /// Extends the leases to 30 days from `now` (Unix seconds), at most once a day.
+  /// Extends the leases to 30 days from `now` (Unix seconds), at most once a day, also after a failure.
   void renew(std::int64_t now);
   /// Ends the leases of the study.
   void release();

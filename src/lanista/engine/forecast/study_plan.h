@@ -72,7 +72,9 @@ struct StudyPlan {
   std::vector<DeviceShare> devices = {};  ///< The part of each device; empty: the CPU with lanista kernels.
   bool augmented = false;                 ///< True: the data are augmented, so prefixes cache validation rows only.
   std::int64_t duplicates = 0;            ///< Number of proposals that repeat an earlier one; they are not planned.
-  std::string exhausted_reason;           ///< Why there are fewer trials than requested, as text; empty: there are not.
+  /// Why the strategy proposed fewer trials than it was asked for, as text; empty: it did not. Trials above the budget
+  /// of the study are not asked for.
+  std::string exhausted_reason;
   /// Number of refinements that strategy.then adds later; they are not in this plan.
   std::int64_t num_refinements = 0;
 };

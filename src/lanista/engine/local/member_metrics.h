@@ -14,8 +14,8 @@
 namespace lanista::runtime {
 
 /// Measures trained trials, alone or blended. Ensemble selection measures many blends of the same trials. Predictions
-/// of blended members are therefore cached, up to kMaxBytes, until another part is measured or clear() is called. One
-/// thread at a time.
+/// of blended members are therefore cached, up to kMaxBytes, until a blend is measured on another part or clear() is
+/// called. One thread at a time.
 class MemberMetrics {
  public:
   static constexpr std::size_t kMaxBytes = std::size_t{512} << 20;  ///< Most bytes of cached predictions.

@@ -28,10 +28,10 @@ struct PreEpochRecords {
   void write_to(std::map<std::string, std::string>& facts) const;
 };
 
-/// Reads the records that write_to() added to TrainerState::facts, so that a resumed trial does not search again. A
-/// record that is missing there is none. The tune search and the selection comparison are read only if the trial's
-/// definition has them, and the start race only if there is no measurement yet. Errors: kDataLoss (a record is
-/// malformed).
+/// Reads the records of searches before the run's current epoch, which write_to() added to TrainerState::facts, so that
+/// a resumed trial does not search again. A record that is missing there is none. The tune search and the selection
+/// comparison are read only if the trial's definition has them, and the start race only if there is no measurement yet.
+/// Errors: kDataLoss (a record is malformed).
 Result<PreEpochRecords> read_pre_epoch_records(const std::map<std::string, std::string>& facts,
                                                const TrialDefinition& definition, bool has_measurements);
 

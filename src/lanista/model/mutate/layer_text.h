@@ -18,10 +18,10 @@ namespace lanista::mutate {
 /// the node NAME of a pattern, as in "linear(out=$a.out)".
 class LayerText {
  public:
-  /// Reads one layer. `captures` are the names that may follow $. In a text with $, operator and attributes are checked
-  /// by on() only. Errors: kInvalidArgument for a syntax error, an unknown word, an invalid attribute or an operator
-  /// that cannot have one input; kNotFound for an unknown operator with attributes. The message has the text and the
-  /// nearest name.
+  /// Reads one layer. `captures` are the names that may follow $. In a text with $, attributes are checked by on()
+  /// only. Errors: kInvalidArgument for a syntax error, a text over 4,096 bytes, an unknown word, a $NAME that is not
+  /// in `captures`, an invalid attribute or an operator that cannot have one input; kNotFound for an unknown operator
+  /// with attributes. The message has the text and the nearest name.
   static Result<LayerText> parse(std::string_view text, const std::vector<std::string>& captures = {});
 
   /// Reads a chain of at most 16 layers, such as "conv2d(out=16) >> relu". Errors as in parse(), also for an empty

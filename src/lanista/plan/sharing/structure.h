@@ -9,12 +9,12 @@
 // When two trials may be lanes of one program, and how they differ otherwise.
 namespace lanista::sharing {
 
-/// Returns a key that is equal for members with the same training step, except for node ids. `member` is an index in
+/// Returns a key that is equal for members whose steps can be lanes of one program. `member` is an index in
 /// LogicalGraph::members.
 ///
 /// The trained parts have the same operations with the same wiring in the same order, which decides the summation
-/// order and so the bits. Their sources have equal types. Loss, optimiser, batch size, precision and frozen nodes are
-/// equal.
+/// order. Their sources have equal types. Loss, optimiser, batch size, precision and frozen nodes are equal. Node ids,
+/// weights, attributes of lanes (such as a dropout probability), random masks and data may differ, so results do too.
 Digest step_key(const LogicalGraph& graph, std::size_t member);
 
 /// Returns true if the trained parts of two members have the same node ids in the same order. Members are given by

@@ -16,7 +16,8 @@ struct Exploration {
 /// domain.
 ///
 /// A number of a range is multiplied by a factor, clipped to the domain and rounded to its step. An integer other than
-/// 0 moves by at least one step, unless it is at an end. In a list of numbers a neighbour in the list is taken, which
+/// 0 moves by at least one step, unless it is at an end. With a quantum the result is k * quantum, which may differ in
+/// the last bit from the value of the domain. In a list of numbers a neighbour in the list is taken, which
 /// at an end may be the end itself. In other lists (names, flags) a value is sampled.
 space::Value explored(const space::Domain& domain, const space::Value& value, const Exploration& how, const Rng& rng);
 /// Returns the sample with every active parameter explored. A parameter that has become active, or has a value outside

@@ -46,7 +46,8 @@ struct CppNode {
   const std::vector<std::int64_t>& dims(std::size_t i = 0) const { return args.inputs[i].shape.dims; }
 };
 
-/// Returns C++ statements that declare the node's value and compute it for one sample, in inference form.
+/// Returns C++ statements that declare the node's value and compute it for one sample, in inference form; for a node
+/// `output`, statements that write the result.
 using CppEmitter = std::function<std::string(const CppNode&)>;
 /// Emitters by the name of the operator.
 using CppEmitters = std::map<std::string, CppEmitter, std::less<>>;
