@@ -10,7 +10,8 @@
 namespace lanista::inference {
 
 /// A hash of the weights that a package predicts with, as hexadecimal text, from the hashes in its facts. Packages with
-/// equal weights and shares have equal identities. Empty: the package of one model has no recorded hash.
+/// equal weights and shares have equal identities. Empty: the package of one model has no recorded hash. A member of an
+/// ensemble without one counts with an empty hash.
 std::string identity_of(const engine::ModelPackage& package);
 
 /// Measures a study's winner, or its ensemble, on the validation part, and also on the test part if `tested` is true. A

@@ -32,7 +32,8 @@ std::string profile_folder_of(const study::StudyConfig& config, const std::strin
 
 /// The step times in a study's spans: one row for each program, width and number of lanes, in order of their first
 /// spans. Trials with sample selection or tuning are left out, and so is a study with a frozen part, because their
-/// steps differ from those of the model. Only the last 1,000 trials with spans count. Errors: those of
+/// steps differ from those of the model. Only the last 1,000 trials with spans count. `device` is written into each row
+/// and selects nothing. Errors: those of
 /// study::trial_model and make_job (kInvalidArgument, kDataLoss).
 Result<std::vector<study::Profile>> profiles_of_study(const study::StudyView& view, const data::DataSpec& data,
                                                       const graph::OpTable& ops, const std::string& device);

@@ -54,7 +54,8 @@ struct TimedDevices {
   std::vector<plan::DeviceSpeed> speeds;  ///< Speed of each device, in the same order.
 };
 /// Measures the speed of each device with jobs like `like` (engine::benchmark_job), for some tenths of a second each.
-/// No trial of the study is trained. Errors: those of device_speed, with the name of the device.
+/// `slots` is the study's strategy.slots, from which workers and lanes that are not set follow. No trial of the study
+/// is trained. Errors: those of device_speed, with the name of the device.
 Result<TimedDevices> time_devices(const engine::WorkerConfig& worker_config, const std::vector<NamedBackend>& devices,
                                   std::int64_t slots, const engine::Job& like, const data::Dataset& data,
                                   const program::Operators& operators, const Clock& clock);

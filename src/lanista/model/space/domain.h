@@ -119,8 +119,8 @@ class SearchSpace {
   Result<void> check(const Sample& sample) const;
   /// The number of distinct samples, exact up to 2^53. No value if a domain is continuous with lo < hi.
   std::optional<double> size() const;
-  /// The number of indices that a `GridChooser` needs for the largest branch of the space. That index and all larger
-  /// ones are exhausted in every branch.
+  /// The number of grid points of the largest branch of the space. A GridChooser with this index or a larger one has no
+  /// point left, whichever branch its choices lead to. So an enumeration of the grid may end there.
   ///
   /// A branch is the set of samples with the same active parameters. It counts as the product of the sizes of their
   /// whole domains, also if only some values of a domain lead to it. A continuous domain counts as `grain` values.

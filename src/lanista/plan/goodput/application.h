@@ -76,7 +76,7 @@ class Application {
   /// Returns true if the batch size is between the smallest and the largest measured one.
   bool has_batch(std::int64_t batch) const { return batch >= runs_.front().batch && batch <= runs_.back().batch; }
 
-  /// Returns the seconds of a step that synchronises.
+  /// Returns the measured seconds of a step that synchronises its replicas, and of the synchronisation in it.
   ///
   /// `placement` has the number of replicas on each node; `local_batch` is the batch size of a replica. A measured
   /// placement, up to rotation, is interpolated between its batch sizes. Other placements are interpolated over nodes

@@ -37,9 +37,11 @@ struct Tree {
 /// such region first. That adds dependencies and removes none. About O(n log n) for a series-parallel model.
 Tree decompose(const Model& model);
 
-/// Returns the seconds of forward and backward pass over a batch on the longest path of a model, at speed 1.
+/// Returns the seconds of forward and backward pass over a batch on the longest path of a model, at speed 1. Transfers
+/// do not count.
 double critical_path(const Model& model);
-/// Returns the seconds of forward and backward pass over a batch on the longest path of a tree, at speed 1.
+/// Returns the seconds of forward and backward pass over a batch on the longest path of a tree, at speed 1: the sum
+/// over the parts of a series, the maximum over parallel parts. Transfers do not count.
 double critical_path(const Tree& tree, const Model& model);
 
 }  // namespace lanista::pipeline

@@ -9,7 +9,7 @@
 // When two trials may be lanes of one program, and how they differ otherwise.
 namespace lanista::sharing {
 
-/// Returns a key that is equal for members whose steps can be lanes of one program. `member` is an index in
+/// Returns a key that is equal for members with steps that can be lanes of one program. `member` is an index in
 /// LogicalGraph::members.
 ///
 /// The trained parts have the same operations with the same wiring in the same order, which decides the summation

@@ -32,14 +32,16 @@ Tensor lane_column_sum(const LaneKernels& kernels, const Tensor& rows);
 /// Returns the sum over parts: [lanes, parts, columns] of double to [lanes, columns] of the type of `like`.
 Tensor lane_sum_parts(const LaneKernels& kernels, const Tensor& parts, const at::TensorOptions& like);
 
-/// Activation that a product or a normalisation applies to its result before it stores it.
+/// Activation that a product or a normalisation applies to its result before it stores it, or, in a gradient kernel,
+/// the activation by which it multiplies the derivative.
 struct LaneActivation {
   /// Operator names, in the order of `lane::ActivationFn` from kRelu on.
   static constexpr std::array<const char*, 5> kNames{"relu", "gelu", "silu", "hard_swish", "clip"};
   lane::ActivationFn of = lane::kNoActivation;  ///< function
   double a = 0, b = 0;                          ///< limits of "clip"; 0 for the others
 
-  /// Returns the activation of an operator or of its gradient; kNoActivation for any other operator.
+  /// Returns the activation of a call of one of kNames, or of its gradient operator ("relu_grad"); kNoActivation for
+  /// any other operator.
   static LaneActivation of_call(const AtenCall& call);
   /// Returns the name of the operator. There must be an activation.
   const char* name() const;

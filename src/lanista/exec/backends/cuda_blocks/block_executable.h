@@ -61,15 +61,15 @@ class BlockExecutable final : public program::SingleObjectExecutable {
   void set_max_staging_bytes(std::int64_t bytes) { max_staging_bytes_ = bytes; }
   /// Returns the number of rounds of all chunks so far. A round is one upload of batches and one launch.
   std::int64_t num_rounds() const { return num_rounds_; }
-  /// Begins to time each call of the first lane of every chunk. For profiling.
+  /// Begins to count the cycles of each call of the program, in the first lane of every chunk, from 0. For profiling.
   void time_calls();
   /// A call of the program and its time since `time_calls`.
   struct TimedCall {
     block::Call call;          ///< call of the program
     std::uint64_t cycles = 0;  ///< device cycles of all its runs in sum
   };
-  /// Returns the times of all calls of the program since `time_calls`, in program order. `time_calls` must have been
-  /// called.
+  /// Returns, for each call of the program in its order, the sum of the cycles of its runs since `time_calls`, which
+  /// must have been called. Only the first lane of each chunk counts.
   std::vector<TimedCall> timed_calls() const;
 
  private:

@@ -90,9 +90,9 @@ Result<void> for_each_fixed(const WireReader& field, VisitNumber&& visit_number)
 }
 
 /// The tensor in the bytes of a TensorProto. Its elements come from raw_data, from the typed arrays or from `external`.
-/// `integers` is increased by the number of int64 elements in a typed array, at most to kMaxPackedIntegers. Errors:
-/// kDataLoss with the rule; kUnimplemented (segments, element types, external data without `external`); those of
-/// `external`.
+/// `integers` counts the int64 elements in typed arrays over all tensors of a file; this tensor's are added. Errors:
+/// kDataLoss with the rule, also if `integers` exceeds kMaxPackedIntegers; kUnimplemented (segments, element types,
+/// external data without `external`); those of `external`.
 Result<Tensor> read_tensor(std::string_view message, std::size_t& integers, const OnnxExternal& external = {});
 
 /// The element type of a code of TensorProto.DataType. A bool is kU8. Errors: kDataLoss (code 0), kUnimplemented (a
