@@ -6,8 +6,8 @@
 // Names of machines.
 namespace lanista::engine {
 
-/// Returns the name of this machine as the system reports it; on Slurm the name of the node. Empty if the system
-/// reports none.
+/// Returns the name of this machine as gethostname() reports it. On the nodes of a Slurm cluster it is usually the name
+/// of the node. Empty if the system reports none.
 std::string local_host_name();
 
 /// Returns a name that came from another machine, made safe for logs, terminals and pages. Visible ASCII stays, any

@@ -35,16 +35,17 @@ struct HeaderRecord {
   std::optional<study::StartFile> start_file;  ///< The start file of train.start; absent: none.
   std::optional<study::ZooSnapshot> zoo;  ///< The zoo models that the study may start from; absent: it uses no zoo.
 };
-/// Writes a header body. The schema is the oldest one that can hold the study. In its key `config`, settings of the
-/// machine such as run.workers have default values, so that equal studies have equal text. `config_text` is unchanged.
+/// Returns the JSON body of the record of a header body. The schema is the oldest one that can hold the study. In its
+/// key `config`, settings of the machine such as run.workers have default values, so that equal studies have equal
+/// text. `config_text` is unchanged.
 nlohmann::json header_body(const study::StudyConfig& config, const std::string& config_text, const data::DataSpec& data,
                            const mutate::ModelSpace& models, const std::string& frozen = "",
                            const std::vector<study::Baseline>& baselines = {},
                            const std::optional<study::Earlier>& earlier = {},
                            const std::optional<study::StartFile>& start_file = {},
                            const std::optional<study::ZooSnapshot>& zoo = {});
-/// Reads a header body of a schema that this version reads (store::read_log refuses newer ones). Errors: kDataLoss
-/// (malformed).
+/// Reads the JSON body of the record of a header body of a schema that this version reads (store::read_log refuses
+/// newer ones). Errors: kDataLoss (malformed).
 Result<HeaderRecord> read_header(const nlohmann::json& body);
 
 /// Body of a proposal. Its first mutation steps and edits are left out if its parent has the same ones; only their
@@ -59,8 +60,9 @@ struct ProposedRecord {
   std::optional<study::ZooModel> zoo_model;  ///< Zoo model of its start, in the first record that uses it; else absent.
   std::string device = {};                   ///< Name of its device (study::TrialView::device); empty: none is fixed.
 };
-/// Writes a proposal. `key` is its duplicate key. `parent` is the parent proposal with which it shares steps; null: all
-/// steps are written. `zoo_model` and `waiting_index` are as in ProposedRecord; null: no zoo model.
+/// Returns the JSON body of the record of a proposal. `key` is its duplicate key. `parent` is the parent proposal with
+/// which it shares steps; null: all steps are written. `zoo_model` and `waiting_index` are as in ProposedRecord; null:
+/// no zoo model.
 nlohmann::json proposed_body(const study::TrialView& trial, double logical_epoch, const Digest& key,
                              const study::Proposal* parent = nullptr, const study::ZooModel* zoo_model = nullptr,
                              std::size_t waiting_index = 0);
@@ -76,15 +78,15 @@ struct VerdictRecord {
   TrialId trial;                                   ///< The trial.
   study::Verdict verdict = study::Verdict::kStop;  ///< Pause or stop.
 };
-/// Writes the verdict on a trial after its measurement of `epoch`.
+/// Returns the JSON body of the record of the verdict on a trial after its measurement of `epoch`.
 nlohmann::json verdict_body(TrialId trial, std::int64_t epoch, study::Verdict verdict);
 /// Reads a verdict. The epoch is not read; without the field `verdict` it is kStop. Errors: kDataLoss (malformed).
 Result<VerdictRecord> read_verdict(const nlohmann::json& body);
 
-/// Writes a trial group that a strategy suggested. The engine records only groups with several members, a barrier or a
-/// priority.
+/// Returns the JSON body of the record of a trial group that a strategy suggested. The engine records only groups with
+/// several members, a barrier or a priority.
 nlohmann::json group_body(const search::TrialGroup& group);
-/// Reads a trial group. Errors: kDataLoss (malformed).
+/// Reads the JSON body of the record of a trial group. Errors: kDataLoss (malformed).
 Result<search::TrialGroup> read_group(const nlohmann::json& body);
 
 /// Body of a trial's pause.
@@ -94,9 +96,9 @@ struct PausedRecord {
   std::string address;                 ///< Address of the state to resume from; empty: no state is kept.
   std::optional<Digest> weights_hash;  ///< Hash of the state at the end of the epoch; absent: no state is kept.
 };
-/// Writes a pause.
+/// Returns the JSON body of the record of a pause.
 nlohmann::json paused_body(const PausedRecord& paused);
-/// Reads a pause. Errors: kDataLoss (malformed).
+/// Reads the JSON body of the record of a pause. Errors: kDataLoss (malformed).
 Result<PausedRecord> read_paused(const nlohmann::json& body);
 
 /// Body of a trial's resumption. After a fork, Fork::address is the state to resume from.
@@ -104,9 +106,9 @@ struct ResumedRecord {
   study::Resumed event;     ///< The trial, its last epoch before, its new budget and its fork.
   double logical_time = 0;  ///< Logical time of the resumption.
 };
-/// Writes a resumption.
+/// Returns the JSON body of the record of a resumption.
 nlohmann::json resumed_body(const ResumedRecord& resumed);
-/// Reads a resumption. Errors: kDataLoss (malformed).
+/// Reads the JSON body of the record of a resumption. Errors: kDataLoss (malformed).
 Result<ResumedRecord> read_resumed(const nlohmann::json& body);
 
 /// Body of a trial's outcome.
@@ -115,9 +117,9 @@ struct OutcomeRecord {
   study::Outcome outcome;   ///< How it ended.
   double logical_time = 0;  ///< Logical time of its end.
 };
-/// Writes an outcome. A reason of more than 2,000 bytes is cut.
+/// Returns the JSON body of the record of an outcome. A reason of more than 2,000 bytes is cut.
 nlohmann::json outcome_body(TrialId trial, const study::Outcome& outcome, double logical_time);
-/// Reads an outcome. Errors: kDataLoss (malformed).
+/// Reads the JSON body of the record of an outcome. Errors: kDataLoss (malformed).
 Result<OutcomeRecord> read_outcome(const nlohmann::json& body);
 
 /// Body of a stored checkpoint of a running trial.
@@ -126,9 +128,9 @@ struct CheckpointRecord {
   std::int64_t epoch = 0, step = 0;  ///< Number of complete epochs and steps in the checkpoint.
   std::string address;               ///< Address in the checkpoint store.
 };
-/// Writes a checkpoint.
+/// Returns the JSON body of the record of a checkpoint.
 nlohmann::json checkpoint_body(const CheckpointRecord& checkpoint);
-/// Reads a checkpoint. Errors: kDataLoss (malformed).
+/// Reads the JSON body of the record of a checkpoint. Errors: kDataLoss (malformed).
 Result<CheckpointRecord> read_checkpoint(const nlohmann::json& body);
 
 /// Body of an attempt: a process began to work on the study, or recorded the time that it has worked since.
@@ -136,11 +138,13 @@ struct AttemptRecord {
   /// Unix time of the begin in seconds; seconds of work since the begin. Only one of them is present.
   std::optional<double> began, seconds;
 };
-/// Writes the begin of an attempt by process `pid` on `host`, at `unix_time` in seconds.
+/// Returns the JSON body of the record of the begin of an attempt by process `pid` on `host`, at `unix_time` in
+/// seconds.
 nlohmann::json attempt_begin_body(double unix_time, std::int64_t pid, const std::string& host);
-/// Writes the seconds of work since the begin of the attempt. `event` names the occasion, such as "worked".
+/// Returns the JSON body of the record of the seconds of work since the begin of the attempt. `event` names the
+/// occasion, such as "worked".
 nlohmann::json attempt_worked_body(const std::string& event, double seconds);
-/// Reads an attempt. Errors: kDataLoss (malformed).
+/// Reads the JSON body of the record of an attempt. Errors: kDataLoss (malformed).
 Result<AttemptRecord> read_attempt(const nlohmann::json& body);
 
 /// Body of a request that took effect. A field that belongs to another request is absent or empty.
@@ -157,9 +161,10 @@ struct ControlRecord {
   std::optional<std::int64_t> steps = {};   ///< Number of further training steps of extend.
   std::string reason = {};                  ///< Why the paused trials end, of "end".
 };
-/// Writes a request. A reason of more than 2,000 bytes is cut. `has_lost_minutes` is not written.
+/// Returns the JSON body of the record of a request. A reason of more than 2,000 bytes is cut. `has_lost_minutes` is
+/// not written.
 nlohmann::json control_body(const ControlRecord& control);
-/// Reads a request. Errors: kDataLoss (malformed).
+/// Reads the JSON body of the record of a request. Errors: kDataLoss (malformed).
 Result<ControlRecord> read_control(const nlohmann::json& body);
 
 /// Body of a plan: the lane groups that changed since the last plan record of the attempt. Logs of schemas below 3 have
@@ -168,22 +173,22 @@ struct PlanRecord {
   plan::Regrouping changes;   ///< Trials with a new group, by the number of that group.
   bool is_full_plan = false;  ///< True: a whole plan, so trials that are not named are in no group.
 };
-/// Writes the changed groups of a plan.
+/// Returns the JSON body of the record of the changed groups of a plan.
 nlohmann::json plan_body(const plan::Regrouping& changes);
-/// Writes a whole plan, in the form of schemas below 3.
+/// Returns the JSON body of the record of a whole plan, in the form of schemas below 3.
 nlohmann::json plan_body(const plan::GroupPlan& whole);
-/// Reads a plan of either form. Errors: kDataLoss (malformed).
+/// Reads the JSON body of the record of a plan of either form. Errors: kDataLoss (malformed).
 Result<PlanRecord> read_plan(const nlohmann::json& body);
 
-/// Writes a span.
+/// Returns the JSON body of the record of a span.
 nlohmann::json span_body(const study::Span& span);
-/// Reads a span. Errors: kDataLoss (malformed).
+/// Reads the JSON body of the record of a span. Errors: kDataLoss (malformed).
 Result<study::Span> read_span(const nlohmann::json& body);
 
-/// Writes the start or the loss of a worker process, at `unix_time` in seconds. The seconds of each trial are written
-/// only if the host is known; `is_dropped` is not written.
+/// Returns the JSON body of the record of the start or the loss of a worker process, at `unix_time` in seconds. The
+/// seconds of each trial are written only if the host is known; `is_dropped` is not written.
 nlohmann::json worker_body(const WorkerReport& report, double unix_time);
-/// Reads the start or the loss of a worker process. Errors: kDataLoss (malformed).
+/// Reads the JSON body of the record of the start or the loss of a worker process. Errors: kDataLoss (malformed).
 Result<WorkerReport> read_worker(const nlohmann::json& body);
 
 /// Body of the end of a study.
@@ -194,15 +199,16 @@ struct StudyEndRecord {
   std::int64_t nulls = 0;              ///< Number of metrics that an old build wrote as null; they are read as NaN.
   std::optional<study::Ensemble> ensemble = {};  ///< The ensemble in best/; absent: best/ has the winner only.
 };
-/// Writes the end of a study. Arguments are as in StudyEndRecord. A reason of more than 2,000 bytes is cut.
+/// Returns the JSON body of the record of the end of a study. Arguments are as in StudyEndRecord. A reason of more than
+/// 2,000 bytes is cut.
 nlohmann::json study_end_body(const std::string& reason, std::optional<TrialId> winner,
                               const std::map<std::string, double>& test,
                               const std::optional<study::Ensemble>& ensemble = {});
-/// Reads the end of a study. Errors: kDataLoss (malformed).
+/// Reads the JSON body of the record of the end of a study. Errors: kDataLoss (malformed).
 Result<StudyEndRecord> read_study_end(const nlohmann::json& body);
 
-/// Reads a body with the reader of its type and drops the result, so that a log never holds a record that its reader
-/// refuses. Errors: those of the reader (kDataLoss), kInternal (an unknown type).
+/// Reads the JSON body of the record of a body with the reader of its type and drops the result, so that a log never
+/// holds a record that its reader refuses. Errors: those of the reader (kDataLoss), kInternal (an unknown type).
 Result<void> check_body(store::RecordType type, const nlohmann::json& body);
 
 }  // namespace lanista::engine

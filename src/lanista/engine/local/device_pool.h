@@ -60,8 +60,10 @@ Result<TimedDevices> time_devices(const engine::WorkerConfig& worker_config, con
                                   std::int64_t slots, const engine::Job& like, const data::Dataset& data,
                                   const program::Operators& operators, const Clock& clock);
 
-/// Makes an executor for at least one device. All arguments except `worker_config`, `devices` and `operators` outlive
-/// the pool. Errors: those of WorkerExecutor::create, with the name of the device.
+/// Makes one executor a device, for at least one device, and joins them in DevicePool::executor. Each is configured by
+/// config_for_device(), or config_for_only_device() if it is the only one. `slots` is the study's number of concurrent
+/// trials. All arguments except `worker_config`, `devices` and `operators` outlive the pool. Errors: those of
+/// WorkerExecutor::create, with the name of the device.
 Result<DevicePool> make_device_pool(const engine::WorkerConfig& worker_config, const std::vector<NamedBackend>& devices,
                                     std::int64_t slots, const data::Dataset& data, const program::Operators& operators,
                                     FileSystem& fs, const Clock& clock);

@@ -49,7 +49,7 @@ struct ProcessExecutor::Impl {
   const std::atomic<int>* const pause_signal;              ///< Pause flag of the study; may be null.
   HelperAssignment helping;                                ///< Decides which workers help which trials.
 
-  /// Takes the options of ProcessExecutor::create.
+  /// Stores the options of ProcessExecutor::create. Starts nothing; start_workers() does, with `make`.
   Impl(FileSystem& f, const Clock& c, FleetOptions options, MakeFleet make, const ProcessOptions& process);
   ~Impl();
 

@@ -346,7 +346,7 @@ struct Kernels {
   void (*permute)(std::span<const std::int64_t> sizes, std::span<const std::int64_t> x_strides, const T* x, T* y);
   /// y = x[:, begin : begin + len, :], where `from` is the shape of x.
   void (*copy_slice)(const AxisShape& from, std::int64_t begin, std::int64_t len, const T* x, T* y);
-  /// y[:, begin : begin + len, :] = x, where `to` is the shape of y.
+  /// y[:, begin : begin + len, :] = x, where `to` is the shape of y. The rest of y stays unchanged.
   void (*paste_slice)(const AxisShape& to, std::int64_t begin, std::int64_t len, const T* x, T* y);
   /// Pads images x[n][h][w][c] with rows and columns of zeros at the four edges; y is [n][top + h + bottom][left + w +
   /// right][c].

@@ -65,7 +65,8 @@ class LaneState {
   /// The format, valid as long as this state or another one of the format.
   const StateFormat& state_format() const { return *state_format_; }
 
-  /// Overwrites the whole state by that of `make` for this seed, with step count 0.
+  /// Overwrites the whole state in place by the one that make() gives for this seed: initial parameters, buffers and
+  /// optimiser slots, and step count 0.
   void initialise(std::uint64_t trial_seed);
   /// Returns a state of the same bits and seed. Both share memory until one is written, which copies it; the bytes of
   /// the clone are reserved in the budget at once. Errors: kResourceExhausted (budget).

@@ -52,7 +52,8 @@ class Dataset {
   /// Converts raw features [n, features…] of fold_union() to those of this fold, in place: fills missing numbers, sets
   /// unseen categories to 0 and normalises. Without folds it does nothing.
   void post_process(std::span<float> features) const;
-  /// Writes the normalised features of `rows` to `out`: [rows.size(), features…]. Streamed ones are computed here.
+  /// Writes the features of `rows`, as training reads them, to `out`: [rows.size(), features…]. They are normalised, or
+  /// are the result of the transform of a data set of transformed(); rows that it does not store are computed here.
   void gather_features(std::span<const std::int64_t> rows, std::span<float> out) const;
   /// Writes the class numbers of `rows`, from 0, to `out`: [rows.size()], or [rows.size(), positions]. Precondition:
   /// targets are classes.

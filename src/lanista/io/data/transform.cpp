@@ -91,6 +91,8 @@ Result<Dataset> Dataset::transformed(const Dataset& base, Transform transform, S
 
 void Dataset::gather_streamed(std::span<const std::int64_t> rows, std::span<float> out) const {
   const auto width = static_cast<std::size_t>(spec_.features.elements_per_sample());
+  LANISTA_CHECK(out.size() == rows.size() * width,
+                "features of " + std::to_string(rows.size()) + " rows into " + std::to_string(out.size()) + " numbers");
   const auto place_of = [&](std::size_t i) {
     LANISTA_CHECK(rows[i] >= 0 && rows[i] < spec_.rows, "row " + std::to_string(rows[i]) + " does not exist");
     return stored_row_[static_cast<std::size_t>(rows[i])];

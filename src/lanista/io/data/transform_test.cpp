@@ -81,6 +81,17 @@ TEST(TransformedDataset, ComputesOnlySamplesNotStored) {
   EXPECT_EQ(images, 271);
 }
 
+TEST(TransformedDataset, RefusesOutputsOfWrongSize) {
+  for (const StoredSamples keep : {StoredSamples::kAll, StoredSamples::kValidation, StoredSamples::kNothing}) {
+    const Dataset set = *Dataset::transformed(digits(), summary(), keep, nullptr);
+    const std::vector<std::int64_t>& rows = set.rows(Part::kValidation);
+    std::vector<float> out(2 * rows.size() + 1);
+    EXPECT_THROW(set.gather_features(rows, std::span(out).first(out.size() - 2)), InternalError);
+    EXPECT_THROW(set.gather_features(rows, out), InternalError);
+    EXPECT_NO_THROW(set.gather_features(rows, std::span(out).first(out.size() - 1)));
+  }
+}
+
 TEST(TransformedDataset, HashDependsOnDataAndKey) {
   const Digest kept = Dataset::transformed(digits(), summary(), StoredSamples::kAll, nullptr)->spec().hash;
   Transform other = summary();

@@ -20,9 +20,11 @@ std::string packed_bytes(const PackedModel& model, const std::vector<std::int64_
 Result<PackedModel> packed_from_bytes(std::string_view bytes, const std::map<std::int64_t, std::uint32_t>& places,
                                       const Signatures& table);
 
-/// A signature as text: its kind, then one line for each shape. Equal signatures give equal texts.
+/// A signature of a node as text: its kind, then one line for the shape of each parameter. Equal signatures give equal
+/// texts.
 std::string signature_text(const Signature& signature);
-/// Reads what signature_text() wrote, and counts `params`; kind_number stays 0. Any text is accepted as the kind.
+/// Reads what signature_text() wrote: the kind of a node and the shapes of its parameters. Counts `params` from the
+/// shapes; kind_number stays 0. Any text is accepted as the kind.
 /// Errors: kDataLoss (an invalid shape, more than 64 shapes, or more than 2^40 elements).
 Result<Signature> signature_from_text(std::string_view text);
 

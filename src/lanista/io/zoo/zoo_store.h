@@ -158,7 +158,8 @@ class Store {
   /// Sets a model to quarantined, also a pinned or leased one, with the reason `why` for users: it is listed and never
   /// offered. Its file of weights stays. For models with damaged files or weights that are not finite.
   Result<void> quarantine(const std::string& id, const std::string& why);
-  /// Pins (true) or unpins a live model. Pinned models are neither evicted nor replaced.
+  /// Pins (true) or unpins a live model. Pinned models are neither evicted nor replaced; remove() and quarantine()
+  /// still work. Errors: kNotFound, also for a quarantined model.
   Result<void> pin(const std::string& id, bool pinned);
   /// Protects a live model from eviction and replacement until `until`, in seconds on the clock that also gives `now`
   /// of add() and gc(). A second lease of the model by the same `holder` replaces the first.

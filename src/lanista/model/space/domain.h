@@ -50,9 +50,9 @@ struct FloatRange {
 /// The set of possible values of a parameter.
 using Domain = std::variant<Categorical, IntRange, FloatRange>;
 
-/// Checks that a domain is valid: it has distinct finite values, lo <= hi, bounds are finite, and lo > 0 if `log`. A
-/// step is at least 1, and an integer range is narrower than 2^62. A quantum is not negative, and has a multiple in the
-/// range. Errors: kInvalidArgument with the domain and the rule.
+/// Checks that a domain is valid: it has at least one value, distinct finite values, lo <= hi, bounds are finite, and
+/// lo > 0 if `log`. A step is at least 1, and an integer range is narrower than 2^62. A quantum is not negative, not
+/// too small for the bounds, and has a multiple in the range. Errors: kInvalidArgument with the domain and the rule.
 Result<void> check_domain(const Domain& domain);
 /// The number of distinct values, or no value if the domain is continuous with lo < hi.
 std::optional<std::int64_t> domain_size(const Domain& domain);

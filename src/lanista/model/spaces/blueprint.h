@@ -136,7 +136,7 @@ struct Parallel {
   Join join = Join::kSum;       ///< how the results become one
 };
 
-/// Block: one of two chains. A formula over choices selects it.
+/// Block: one of two chains. A formula over choices selects it when the blueprint is expanded for a sample.
 struct When {
   Formula condition;  ///< a boolean formula
   Chain then;         ///< chain if `condition` is true
@@ -188,33 +188,35 @@ struct Block {
   std::int64_t slot = -1;  ///< In the chain of a Custom: number of the range of ids; -1: index in the chain.
 };
 
-/// Makes a Layer.
+/// Makes a Layer: one operator with these attributes. `label` is the label of its node.
 Block layer(std::string op, Settings attrs = {}, std::string label = {});
-/// Makes a LayerChoice.
+/// Makes a LayerChoice: a sample selects one of `options` by its name. `label` names the choice.
 Block choice(std::string label, std::vector<Option> options);
-/// Makes an InputChoice that selects exactly `choose` values.
+/// Makes an InputChoice: a sample selects exactly `choose` of the values named in `from`, which are joined. `label`
+/// names the choice.
 Block inputs(std::string label, std::vector<std::string> from, std::int64_t choose = 1, Join join = Join::kSum);
-/// Makes a Repeat with a searched number of rounds.
+/// Makes a Repeat: `layers` several times in series. A sample gives the number of rounds, the choice `label`.
 Block repeat(std::string label, space::Domain depth, Chain layers);
-/// Makes a Repeat with a fixed number of rounds.
+/// Makes a Repeat: `layers`, `times` times in series. Formulas read the number of the round by the name `index`.
 Block repeat(std::int64_t times, Chain layers, std::string index = {});
-/// Makes a Parallel.
+/// Makes a Parallel: all branches read the same value, and their results are joined.
 Block parallel(std::vector<Chain> branches, Join join = Join::kSum);
-/// Makes a When. `condition` is the text of a formula.
+/// Makes a When: the chain `then` if the formula `condition`, over the choices of the blueprint, is true for a sample,
+/// else `otherwise`, which may be empty.
 Block when(std::string condition, Chain then, Chain otherwise = {});
 /// Makes a Group: the layers one after the other, as one block to which named() and from() can apply.
 Block group(Chain layers);
-/// Returns `block` with a name for its result.
+/// Returns `block` with a name for its result, by which later blocks can read it.
 Block named(std::string name, Block block);
 /// Returns `block` with the names of the values that it reads. Only a Layer may read more than one.
 Block from(std::vector<std::string> names, Block block);
-/// Makes a block that gives the value named `of` another name, `name`.
+/// Makes a block that adds no node: the value named `of` gets the second name `name`.
 Block alias(std::string name, std::string of);
 /// Makes a formula from its text, such as formula("2 * width").
 Formula formula(std::string text);
 /// Makes a choice among listed values, such as pick("k", {3, 5}). A value is an integer, a real, a text or a boolean.
 ValueChoice pick(std::string label, std::vector<space::Value> values);
-/// Makes a choice among the values of a domain, with the name `label`.
+/// Makes a choice among the values of a domain. `label` is its name; equal labels are one choice.
 ValueChoice pick(std::string label, space::Domain domain);
 
 /// The input and the outputs of all models of a space.

@@ -126,7 +126,7 @@ constexpr std::int64_t join_ids(std::size_t n) { return 4 * static_cast<std::int
 struct Blueprint::Plan {
   Chain layers;                              ///< tree of blocks
   std::vector<ValueChoice> choices;          ///< choices of the whole tree
-  PlannedChain root;                         ///< planned tree
+  PlannedChain root;                         ///< the tree with the names and reserved node ids of its blocks
   std::vector<space::Parameter> parameters;  ///< all choices, each after those on which it depends
   std::int64_t end = 0;                      ///< first node id after the reserved ones
 };

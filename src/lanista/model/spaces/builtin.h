@@ -6,29 +6,30 @@ namespace lanista::mutate {
 
 // Each function makes one entry of published_spaces().
 
-/// Makes the cell space of DARTS.
+/// Returns the name, help, options and factory of the cell space of DARTS.
 PublishedSpace darts_space();
-/// Makes the macro space of ENAS, which searches whole networks.
+/// Returns the name, help, options and factory of the macro space of ENAS, which searches whole networks.
 PublishedSpace enas_macro_space();
-/// Makes the micro space of ENAS, which searches cells.
+/// Returns the name, help, options and factory of the micro space of ENAS, which searches cells.
 PublishedSpace enas_micro_space();
-/// Makes the factorised space of MnasNet: stages of blocks, each with separate choices.
+/// Returns the name, help, options and factory of the factorised space of MnasNet: stages of blocks, each with separate
+/// choices.
 PublishedSpace mnasnet_space();
-/// Makes the space of MobileNetV3.
+/// Returns the name, help, options and factory of the space of MobileNetV3.
 PublishedSpace mobilenetv3_space();
-/// Makes the cell space of NAS-Bench-101.
+/// Returns the name, help, options and factory of the cell space of NAS-Bench-101.
 PublishedSpace nasbench101_space();
-/// Makes the cell space of NAS-Bench-201.
+/// Returns the name, help, options and factory of the cell space of NAS-Bench-201.
 PublishedSpace nasbench201_space();
-/// Makes the cell space of NASNet, AmoebaNet and related papers.
+/// Returns the name, help, options and factory of the cell space of NASNet, AmoebaNet and related papers.
 PublishedSpace nasnet_space();
-/// Makes the space of ProxylessNAS.
+/// Returns the name, help, options and factory of the space of ProxylessNAS.
 PublishedSpace proxylessnas_space();
-/// Makes the space of Single Path One-Shot.
+/// Returns the name, help, options and factory of the space of Single Path One-Shot.
 PublishedSpace spos_space();
-/// Makes the space of transformers with searched depth, heads and widths.
+/// Returns the name, help, options and factory of the space of transformers with searched depth, heads and widths.
 PublishedSpace transformer_space();
-/// Makes the space of wide and deep networks for tables.
+/// Returns the name, help, options and factory of the space of wide and deep networks for tables.
 PublishedSpace wide_deep_space();
 
 }  // namespace lanista::mutate

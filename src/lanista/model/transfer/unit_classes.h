@@ -56,7 +56,7 @@ class UnitClasses {
     return sets_.find(axis_at(node, axis).first + static_cast<std::size_t>(index));
   }
   /// The group of an axis, as a number. Two axes are in one group if a unit of one is in a class with a unit of the
-  /// other.
+  /// other, or if a chain of such axes joins them: they can only grow or shrink together.
   std::size_t group(graph::NodeId node, std::size_t axis) const { return groups_.find(axis_at(node, axis).number); }
 
  private:

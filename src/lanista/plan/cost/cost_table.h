@@ -67,7 +67,7 @@ class CostTable {
 struct CostPrices {
   double gflops = 100;         ///< Peak of one core, in 10^9 FLOPs a second.
   double gb_per_second = 100;  ///< Bandwidth of the memory that holds the program's values, in 10^9 bytes a second.
-  double call_us = 0.05;       ///< Microseconds of the smallest call; every call needs them.
+  double call_us = 0.05;       ///< Microseconds that are added to every call, whatever its size.
 };
 /// Returns the predicted microseconds of a call: flops / (1000 gflops) + bytes / (1000 gb_per_second) + call_us.
 double predicted_us(const CostPrices& prices, double flops, double bytes);

@@ -39,9 +39,9 @@ struct Helpers {
 
 /// Returns the state that a policy sees: one task for each leader with work, with the leader's number as Task::id.
 ///
-/// The placement of a task is the leader and its helpers. Its work is that of all trials of the leader, which
-/// alternate. A helper shortens only the turns of the trial that it helps. No task waits or shares a worker. Workers
-/// without work of their own are free.
+/// The placement of a task is the leader and its helpers. Its predicted times are those of all trials of the leader,
+/// which alternate, where a helper shortens only the turns of the trial that it helps. No task waits or shares a
+/// worker. Workers without work of their own are free.
 SchedulerState scheduler_state_of(const HelperInput& helper_input);
 
 /// Returns the workers that help, and their trials, by the widths that the policy gives to leaders.

@@ -56,7 +56,8 @@ class Application {
   /// Sets step times that replace interpolated ones. Times of a measured placement still have priority. Call it before
   /// step_times.
   void set_exact_times(std::map<GridPoint, StepTimes> times) { exact_times_ = std::move(times); }
-  /// Sets the largest batch size of a replica, in samples (BatchLimits::max_local).
+  /// Sets the largest batch size of a replica in one pass, in samples (BatchLimits::max_local). Call it before
+  /// step_times.
   void set_max_local_batch(std::int64_t most) { limits_.max_local = most; }
 
   /// Returns the number of epochs of the whole training: that of the shortest run.

@@ -74,8 +74,8 @@ class Grouping {
   void apply(const Regrouping& changes);
   /// Returns the number of the trial's group; 0: it trains alone or is unknown.
   std::int64_t group_of(TrialId trial) const;
-  /// Returns the present groups cut to these trials, for an executor that has no group of them yet. A group keeps its
-  /// number, also with one of these trials. Trials that train alone are left out.
+  /// Returns the present groups cut to these trials, for an executor that receives these trials now. A group keeps its
+  /// number, also if only one of these trials is in it. Trials without a group (group_of() is 0) are left out.
   Regrouping regrouping_for(std::span<const TrialId> trials) const;
   /// Returns the groups that have a number, each with its trials in ascending order.
   GroupPlan plan() const;

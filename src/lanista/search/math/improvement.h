@@ -32,7 +32,8 @@ struct Standardised {
   double zero = 0;             ///< The scaled value of 0.
   double scale = 1;  ///< Standard deviation of the original values. If they are equal, their magnitude, or 1 for 0.
 };
-/// Returns the values scaled to mean 0 and standard deviation 1.
+/// Returns the values scaled to mean 0 and standard deviation 1, with the scale and the scaled value of 0, which
+/// convert thresholds likewise.
 ///
 /// A NaN counts as the highest finite value. Infinities count as the highest and the lowest one. Equal values become 0.
 /// If no value is finite, all count as 1.

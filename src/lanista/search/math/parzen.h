@@ -13,8 +13,8 @@ struct AxisValue {
   double at = 0;                  ///< Position of a number in the unit interval, or index of a choice.
   space::UnitInterval cell = {};  ///< Part of the unit interval that gives the number; lo == hi if it is one point.
 };
-/// Returns the coordinate of `value`, which must be in `domain`: the index of a choice, or the position of a number in
-/// the unit interval on the scale of its domain.
+/// Returns the coordinate of `value`, which must be in `domain`. For a choice it is the index. For a number it is the
+/// position in the unit interval on the scale of its domain, with the part of the interval that gives the number.
 AxisValue axis_value_of(const space::Domain& domain, const space::Value& value);
 
 /// A Parzen estimator: a density over the values of several domains together.

@@ -16,7 +16,8 @@ class Policy {
  public:
   /// Returns the probabilities of the `count` answers of a decision, which sum to 1.
   std::vector<double> probabilities(const std::string& decision, std::int64_t count) const;
-  /// Returns an answer of a decision, sampled with its probability: an index in [0, count).
+  /// Returns an answer of a decision, sampled with its probability: an index in [0, count). A pure function: the same
+  /// `rng`, of which it reads the next number of a copy, gives the same answer.
   std::int64_t sample(const std::string& decision, std::int64_t count, const Rng& rng) const;
 
   /// Does one step of REINFORCE (Williams, 1992) for the given `answer`, an index in [0, count).

@@ -326,8 +326,9 @@ struct Recipe : StepSettings {
 };
 /// Returns the names of the hyper-parameters that a sample may set, except model choices, in a fixed order.
 const std::vector<std::string>& sample_names();
-/// True if the hyper-parameter may change between steps. False for "optimizer" and "batch", which determine the program
-/// (program_key), and for unknown names.
+/// True if a trial may continue with another sampled value of the hyper-parameter in the same program. False for
+/// "optimizer" and "batch", which determine the program (program_key), and for unknown names. train.tune may change the
+/// batch of a trial all the same.
 bool can_change_in_training(std::string_view name);
 /// Returns the default of the optimiser setting `number`, such as "beta2". nullopt: the optimisers that the study may
 /// use have different defaults, or none.

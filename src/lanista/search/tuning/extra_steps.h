@@ -41,7 +41,8 @@ ExtraSteps search_steps(const TuneRules& rules, const EpochSchedule& epochs, std
 /// parents. A race is shorter than the first epoch. All is 0 without a race or if the proposal has a start.
 ExtraSteps race_steps(const TrainConfig& train, const Proposal& proposal, const EpochSchedule& epochs);
 
-/// Returns the extra steps of searches and race of a trial with this recipe. Errors: those of tune_rules
+/// Returns the extra steps of the tune searches and the start race of a trial with this recipe: the expected ones by
+/// epoch, and the most that the rules allow. A `proposal` with a start has no race. Errors: those of tune_rules
 /// (kInvalidArgument).
 Result<ExtraSteps> extra_steps(const TrainConfig& train, const Proposal& proposal, const Recipe& recipe,
                                const EpochSchedule& epochs);

@@ -34,7 +34,8 @@ std::int64_t largest_batch(const Recipe& recipe);
 /// Checks the batches in train.tune. Errors: kInvalidArgument (one is not a multiple of the recipe's batch, or
 /// adaptive_batch_rules refuses an adaptive batch).
 Result<void> check_batches(const Recipe& recipe);
-/// Returns why the batches in `tune` do not fit into the study, as text for people; nullopt: they fit.
+/// Returns why the batches in `tune` (train.tune or strategy.then) do not fit into the study, as text for people: the
+/// space varies "batch" too, or check_batches() refuses one. nullopt: they fit, or `tune` has none.
 std::optional<std::string> batch_tuning_conflict(const StudyConfig& config, const PluginConfig& tune);
 
 /// A kind of train.tune with its options.

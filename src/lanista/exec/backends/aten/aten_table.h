@@ -88,30 +88,31 @@ using AtenTable = std::map<std::string, AtenPrepare, std::less<>>;
 /// If `kernels` is not null, its lane kernels replace entries of ATen calls. `kernels` must outlive the table.
 AtenTable aten_table(const LaneKernels* kernels = nullptr, Precision precision = Precision::kFloat32);
 
-/// Adds ATen entries of linear layers, convolutions and matrix products.
+/// Adds to `table` the entries, made of LibTorch calls, for linear layers, convolutions and matrix products.
 void add_dense(AtenTable& table, const OperandRounding& products);
-/// Adds ATen entries of activations and other element-wise operators.
+/// Adds to `table` the entries, made of LibTorch calls, for activations and other element-wise operators.
 void add_elementwise(AtenTable& table);
-/// Adds ATen entries of normalisations.
+/// Adds to `table` the entries, made of LibTorch calls, for normalisations.
 void add_norms(AtenTable& table);
-/// Adds ATen entries of pools.
+/// Adds to `table` the entries, made of LibTorch calls, for pools.
 void add_pools(AtenTable& table);
-/// Adds ATen entries of data movement.
+/// Adds to `table` the entries, made of LibTorch calls, for data movement.
 void add_moves(AtenTable& table);
-/// Adds ATen entries of losses.
+/// Adds to `table` the entries, made of LibTorch calls, for losses.
 void add_losses(AtenTable& table);
-/// Replaces entries of convolutions by lane kernels.
+/// Replaces the entries of convolutions in `table` by calls of `kernels`.
 void add_lane_dense(AtenTable& table, const LaneKernels& kernels, const OperandRounding& products);
-/// Replaces entries of linear layers and matrix products by lane kernels.
+/// Replaces the entries of linear layers and matrix products in `table` by calls of `kernels`.
 void add_lane_linear(AtenTable& table, const LaneKernels& kernels, const OperandRounding& products);
 /// Replaces `transpose` by a view if the last axis stays the last one, else by one copy.
 void add_lane_moves(AtenTable& table);
 /// Replaces the entries of layer norm, softmax and the training form of batch norm, with their gradients, by lane
 /// kernels. `kernels` must outlive `table`.
 void add_lane_norms(AtenTable& table, const LaneKernels& kernels);
-/// Replaces entries of element-wise operators, embeddings, dropout and cross-entropy by lane kernels.
+/// Replaces the entries of element-wise operators, embeddings, dropout and cross-entropy in `table` by calls of
+/// `kernels`.
 void add_lane_elementwise(AtenTable& table, const LaneKernels& kernels);
-/// Replaces entries of pools by lane kernels.
+/// Replaces the entries of pools in `table` by calls of `kernels`.
 void add_lane_pools(AtenTable& table, const LaneKernels& kernels);
 
 /// Returns the entry for a function of the input tensors alone.
@@ -120,7 +121,8 @@ AtenPrepare elementwise_entry(F f) {
   return [f](const AtenCall&) -> AtenRun { return [f](const Frame&, const Tensors& in) { return Tensors{f(in)}; }; };
 }
 
-/// Returns the permutation of a `transpose` call in tensor dimensions, including the lane dimension.
+/// Returns the permutation of a `transpose` call in tensor dimensions: the lane dimension 0 stays first, and then each
+/// axis of the attribute `axes`, where 0 is the batch, plus 1.
 std::vector<std::int64_t> axes_of(const AtenCall& call);
 
 /// Returns the inverse of a permutation.
