@@ -48,6 +48,14 @@ template <class T>
 """
         self.assertEqual(names(source), [])
 
+    def test_nested_indices_end_no_scope(self):
+        source = """struct Table {
+  int at(int i) const { return rows[order[i]]; }
+};
+[[nodiscard]] int size();
+"""
+        self.assertEqual(names(source), ["1 Table", "2 Table::at", "4 size"])
+
     def test_a_neighbour_without_its_own_comment_shares_it(self):
         source = """/// Writes and reads.
 void write(int x);

@@ -47,7 +47,7 @@ class Token:
 def tokens_of(source):
     """Tokens of code, the texts of lines that have a comment alone, and the lines that have a comment."""
     code, own_lines, commented = [], {}, set()
-    line, at = 1, 0
+    line, at, brackets = 1, 0, []
     for m in TOKEN.finditer(source):
         line += source.count("\n", at, m.start())
         at = m.start()
@@ -58,7 +58,13 @@ def tokens_of(source):
             if not source[source.rfind("\n", 0, m.start()) + 1 : m.start()].strip():
                 own_lines.update((line + i, row) for i, row in enumerate(m.group().split("\n")))
         elif kind != "preprocessor":
-            code.append(Token(kind, m.group(), line, last))
+            # `]]` ends an attribute, or it is two brackets: a[b[i]].
+            text = m.group()
+            brackets += [text] if text in ("[", "[[") else []
+            for part in ("]", "]") if text == "]]" and brackets[-1:] == ["["] else (text,):
+                code.append(Token(kind, part, line, last))
+                if part in ("]", "]]") and brackets:
+                    brackets.pop()
     return code, own_lines, commented
 
 

@@ -85,16 +85,24 @@ def declarations_of(path):
     reader = comments.Reader(source)
     reader.read()
     types = {d.full_name(): d for d in reader.found if d.kind == "type"}
+    previous = ("", "")
     for d in reader.found:
         if d.trivial or d.kind not in ("function", "type"):
             continue
         text = "\n".join(lines[d.first - 1:min(d.last, d.first + 5)])
-        head = text.split("{")[0].rstrip() if ") {" in text or ") const {" in text else text
+        head = text
+        if ") {" in text or ") const {" in text:
+            behind = re.search(r"}\s*(///<[^\n]*)$", text)
+            head = text.split("{")[0].rstrip() + (";  " + behind.group(1) if behind else "")
         if d.kind == "type":
             head = type_of(lines, d)
         owner = types.get("::".join(d.scope)) if d.scope else None
         about = f"// In class {d.scope[-1]}:\n" + comment_above(lines, owner) if owner else ""
-        yield d, about + comment_above(lines, d) + head
+        own = comment_above(lines, d)
+        # Overloads may share the comment above the first of them.
+        shared = previous[1] if not own and "///<" not in head and previous[0] == d.full_name() else ""
+        previous = (d.full_name(), shared or own + head + "\n")
+        yield d, about + shared + own + head
 
 
 def main():

@@ -14,7 +14,8 @@ struct Id {
   auto operator<=>(const Id&) const = default;
 };
 
-using TrialId = Id<struct TrialTag>;  ///< numbered from 1 in the order of proposal
+/// The number of a trial of a study, from 1 in the order of proposal.
+using TrialId = Id<struct TrialTag>;
 
 }  // namespace lanista
 

@@ -80,8 +80,8 @@ struct StudyPlan {
 };
 
 struct PlannedMember;
-/// Predicted time of a member in a group of `lanes` lanes, while `residents` workers train at the same time, with its
-/// own. All fields are 0 if `known` has no times of this machine.
+/// Predicted seconds of a member, of its whole trial and of one step, in a group of `lanes` lanes. `residents` workers
+/// train at the same time, that of the group included. All fields are 0 if `known` has no times of this machine.
 MemberTime member_time(const PlannedMember& member, const TimingHistory& known, std::int64_t lanes,
                        std::int64_t residents);
 

@@ -146,6 +146,7 @@ struct BatchReduction {
 template <class T>
 struct KernelEntry {
   KernelEntry() = default;
+  /// An entry with the fields `prepare`, `in_place` and `batch_reduction`; reads_as() and fuses() add more.
   template <class F>
   KernelEntry(F how, std::vector<std::size_t> slots = {},
               std::function<BatchReduction<T>(const Binding<T>&)> reduction = {})

@@ -66,9 +66,11 @@ struct AttrName {
 };
 /// Returns the name of an attribute, to which a comparison can be added.
 inline AttrName attr(std::string name) { return {std::move(name)}; }
-/// Converts a literal of C++ to the value of an attribute.
+/// Converts an integer literal of C++ to the value of an attribute.
 inline graph::AttrValue attr_value(int value) { return std::int64_t{value}; }
+/// Converts a string literal to the value of an attribute.
 inline graph::AttrValue attr_value(const char* value) { return std::string(value); }
+/// Returns the value of an attribute unchanged.
 inline graph::AttrValue attr_value(graph::AttrValue value) { return value; }
 template <class T>
 NodePattern operator==(AttrName a, T v) {

@@ -55,7 +55,8 @@ std::int64_t fastest_width(const Prediction& trial, std::int64_t widest);
 
 /// Returns the factor, at least 1, by which trials on a shared worker are slower than alone.
 ///
-/// `busy` is the sum of their Prediction::busy, and `count` is their number.
+/// It is max(1, busy) (1 + Cluster::interference (count - 1)). `busy` is the sum of their Prediction::busy, the share
+/// of a worker that each needs, and `count` is their number.
 double slowdown(double busy, std::int64_t count, const Cluster& cluster);
 
 /// A width as in Fluid (Yu et al., MLSys'21): several whole workers, or a part of one worker.

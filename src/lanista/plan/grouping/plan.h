@@ -49,7 +49,8 @@ struct GroupPlan {
 /// Returns how many trials each worker gets if all workers share them evenly, rounded up. At least 1.
 std::int64_t fair_share(std::int64_t trials, std::int64_t workers);
 
-/// Returns the number of workers among which trials of one program are divided: 1 with whole_groups. At least 1.
+/// Returns the number of workers among which trials of one program are divided: machine.workers, or 1 with
+/// whole_groups. At least 1.
 std::int64_t num_lane_sharers(const Machine& machine);
 
 /// Returns the largest number of lanes of a program that fit into a worker's part of the memory and that pay. At least

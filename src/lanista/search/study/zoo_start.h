@@ -54,8 +54,9 @@ ZooModel read_zoo_model(const nlohmann::json& object);
 /// `metric` is a name such as "accuracy". With "-" in front, as in "-loss", the negated metric is compared. nullopt: it
 /// never did.
 std::optional<std::int64_t> steps_to(const TrialView& trial, const std::string& metric, double target);
-/// Returns the reference of the model of `trial` with this quality. Its target is 2 % below the quality, and its steps
-/// are those of the trial to there from random values.
+/// Returns the reference of the model of `trial` with this quality, with which trials that start from the model are
+/// compared. `metric` is as in steps_to(), and larger values of `quality` are better. The target is 2 % below the
+/// quality, and the steps are those of the trial to there from random values.
 ///
 /// For a trial that started from another trial or from a zoo model of the same data it is the reference of that parent.
 /// Steps of 0 mean "not known", such as after a start from a file or from a zoo model of other data.

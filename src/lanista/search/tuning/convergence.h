@@ -34,7 +34,8 @@ struct Convergence {
 Convergence judge_convergence(std::span<const double> times, std::span<const double> losses,
                               const ConvergenceRule& rule = {});
 
-/// Returns judge_convergence() of `start` at time 0 and the mean loss of each window, at the mean step of the window.
+/// Returns class and slope, by judge_convergence(), of `start` at time 0 and the mean loss of each window, at the mean
+/// step of the window.
 /// `losses` has one loss a step. They are divided into rule.windows windows of nearly equal length, or one for each
 /// loss if these are fewer. Needs at least one loss.
 Convergence convergence_of(double start, std::span<const double> losses, const ConvergenceRule& rule = {});

@@ -70,10 +70,10 @@ class LaneProducts {
   std::string tile_ = {};
 };
 
-/// Computes a `matmul` operator on values with any strides.
+/// Computes a `matmul` operator of all lanes on tensors [lanes, samples, rows, columns] with any strides.
 class LaneMatmul {
  public:
-  /// Reads the transpositions of `call`. The product is multiplied by `scale`.
+  /// Copies its arguments and reads the transpositions of `call`. The product is multiplied by `scale`.
   LaneMatmul(const LaneProducts& multiply, const AtenCall& call, double scale = 1);
   /// Returns the product [outer, inner, rows, columns], written to `destination` if it is defined.
   Tensor operator()(const Tensor& left, const Tensor& right, const Tensor& destination = {}) const;

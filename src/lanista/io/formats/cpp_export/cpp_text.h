@@ -9,7 +9,8 @@
 // Pieces of C++ source text.
 namespace lanista::formats {
 
-using CppValues = std::map<std::string, std::string, std::less<>>;  ///< replacements by name, without the $
+/// The texts that replace the $names of a template of C++ source, by name without the $.
+using CppValues = std::map<std::string, std::string, std::less<>>;
 
 /// `text` with each $name (lower-case letters and underscores) replaced by its value. A name without a value throws
 /// InternalError.

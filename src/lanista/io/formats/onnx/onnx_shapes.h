@@ -15,7 +15,8 @@
 // What ONNX operators do with the shapes of constants and of values with the batch as first size.
 namespace lanista::formats::onnx {
 
-using List = std::vector<std::int64_t>;  ///< integers or sizes
+/// A list of integers or of sizes, such as the dimensions of a shape.
+using List = std::vector<std::int64_t>;
 
 /// The number that represents an unknown batch size among integers that are computed from shapes. Arithmetic on it
 /// gives no valid size.

@@ -36,7 +36,8 @@ Result<std::uint64_t> consume_varint(std::string_view& rest);
 /// them. It never recurses and never allocates.
 class WireReader {
  public:
-  enum class Type { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };  ///< Type of a field on the wire.
+  /// The form of a field's value on the wire, by its number in the protobuf encoding.
+  enum class Type { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
 
   explicit WireReader(std::string_view message) : rest_(message) {}
 
