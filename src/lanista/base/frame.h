@@ -32,6 +32,7 @@ struct DecodedFrames {
 };
 
 /// Reads frames from the start of `bytes` up to the end or the first damage. A length above 64 MiB counts as damage.
+/// The result has the frames, their size, and whether damage follows them and valid data after it.
 DecodedFrames decode_frames(std::string_view bytes);
 
 /// Reads the frame that begins at byte `at`. No value if it is damaged or unfinished, or if the payload has more than

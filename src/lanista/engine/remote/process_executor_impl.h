@@ -72,13 +72,15 @@ struct ProcessExecutor::Impl {
   void send(const std::vector<TrialId>& trials);
   /// Sends a command to the worker that has the trial; without one it has no effect.
   void forward_command(TrialId trial, const Command& command);
-  /// Stores an allowance in the trial's lease and sends it to the worker.
+  /// Stores the last epoch that a trial may train in its lease and sends it to the worker of the trial.
   void allow(const Allow& allowed);
-  /// Applies changed lane groups and sends each worker the part with its trials.
+  /// Applies changed lane groups to `plan` and stores allowances in leases. Sends every worker all changes, with the
+  /// allowances of its own trials.
   void arrange(const UpdateGroups& arranged);
-  /// Ends a trial, or removes its lease if it is abandoned.
+  /// Sends the request to end a trial to its worker. The lease stays until the worker reports the end; if the trial is
+  /// abandoned, it is removed at once.
   void finish(const Finish& request);
-  /// Pauses a trial.
+  /// Marks the lease of a trial as pausing, and sends the request to its worker.
   void pause_trial(const PauseTrial& request);
   /// Sends a pause to all workers and sets the deadline of their answers.
   void pause();

@@ -21,8 +21,8 @@ std::string mark_payload(std::uint64_t offset);
 /// True means that `frame`, which begins at byte `offset` of the log, is a mark written for this offset.
 bool is_mark(const Frame& frame, std::uint64_t offset);
 
-/// True means that a whole mark begins after index `from` of `bytes`. `bytes` is the rest of a log from its byte
-/// `base`.
+/// True means that a whole mark begins at an index of `bytes` above `from`, so that damage at `from` is corruption.
+/// `bytes` is the rest of a log from its byte `base`; the mark at index i must be written for offset base + i.
 bool has_mark_after(std::string_view bytes, std::uint64_t from, std::uint64_t base = 0);
 
 }  // namespace lanista::store

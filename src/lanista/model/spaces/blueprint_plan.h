@@ -119,7 +119,7 @@ std::string subset_text(const std::vector<std::size_t>& members, const std::vect
 /// True if an input choice allows any subset of two or more values, so that it has a boolean parameter for each value.
 bool is_any_subset(const InputChoice& choice);
 
-/// The number of reserved ids for a join of `n` values: repairs of each value, nodes of a mean, and the join.
+/// The number of reserved ids for a join of `n` values, 4 n + 2: repairs of each value, nodes of a mean, and the join.
 constexpr std::int64_t join_ids(std::size_t n) { return 4 * static_cast<std::int64_t>(n) + 2; }
 
 /// The data of a blueprint, made once by Blueprint::make().

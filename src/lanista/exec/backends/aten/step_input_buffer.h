@@ -76,7 +76,8 @@ class StepInputBuffer {
   StepInputBuffer(const StepInputBuffer&) = delete;
   StepInputBuffer& operator=(const StepInputBuffer&) = delete;
 
-  /// Returns the tensor sizes of `samples` samples of a value with this shape.
+  /// Returns the tensor sizes of a value with this shape: its dimensions, with `samples` in place of the batch
+  /// dimension, if it has one.
   static std::vector<std::int64_t> sizes_of(const graph::Shape& shape, std::int64_t samples);
 
   /// Returns the number of steps.

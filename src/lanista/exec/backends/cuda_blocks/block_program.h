@@ -78,7 +78,8 @@ class Emitter {
   /// Returns the range that input number `input` (from 0) of a call of the CPU program occupies: region, first word and
   /// words for the largest batch. Features and targets of the batch lie outside the slab and have 0 words.
   OperandRange read(const program::Binding<float>& b, std::size_t input) const;
-  /// Returns the operand that writes output number `output` (from 0) of a call of the CPU program.
+  /// Returns the range (region, first word, words for the largest batch) that output number `output` (from 0) of a call
+  /// of the CPU program occupies, marked as written. Changes nothing.
   OperandRange write(const program::Binding<float>& b, std::size_t output) const;
   /// Returns read(b, input) if the call has this optional input (`exists`), else an operand in the region kNowhere.
   /// Changes nothing.
