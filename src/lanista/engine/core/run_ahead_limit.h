@@ -18,7 +18,7 @@ class RunAheadLimit {
   /// The last epoch that a running trial may train, at most its budget. The trial must be running.
   std::int64_t allowed_epoch(TrialId trial) const { return running_.at(trial).epoch; }
   /// True if no verdict was due at the trial's last measurement, so that its worker may already have trained later
-  /// epochs. The trial must be running.
+  /// epochs, and the state of this epoch may be gone. False before the first measurement. The trial must be running.
   bool ran_ahead(TrialId trial) const { return running_.at(trial).has_no_verdict_due; }
 
  private:

@@ -13,10 +13,12 @@ namespace lanista::sharing {
 /// Example: "linear(out=64) of [N, 64] batch 32 with weight_grad".
 std::string work_text(const OperatorWork& work);
 
-/// Measured rates of a machine, for work without a measured row.
+/// Measured rates of a machine (FLOPs, bytes and microseconds of kernel calls; main memory), which price work without a
+/// measured row.
 struct MachinePrices {
-  graph::CostPrices calls;           ///< Rates of kernel calls on values in the memory of a program.
-  double memory_gb_per_second = 10;  ///< Bandwidth of main memory in GB/s, for values that are cached for epochs.
+  graph::CostPrices calls;  ///< Rates of kernel calls on values in the memory of a program.
+  /// Bandwidth of main memory in GB/s, which prices writing and reading cached outputs of frozen prefixes.
+  double memory_gb_per_second = 10;
 };
 
 /// Predicts times from measured rows, and from the rates of the machine where no row fits.

@@ -26,7 +26,8 @@ struct DehbBrackets {
   /// Computes the brackets in whole numbers. No budget is below `min`, and the last one is `epochs`. Needs
   /// 1 <= min <= epochs and eta >= 2.
   DehbBrackets(std::int64_t min, std::int64_t eta, std::int64_t epochs);
-  /// Returns the index in `counts` of bracket number `bracket`, counted from 0 over the whole search.
+  /// Returns the index in `counts` of bracket number `bracket`, counted from 0 over the whole search: bracket modulo
+  /// counts.size(), since brackets repeat in running order.
   std::size_t bracket_kind(std::int64_t bracket) const {
     return static_cast<std::size_t>(bracket % static_cast<std::int64_t>(counts.size()));
   }

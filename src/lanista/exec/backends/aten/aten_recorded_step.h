@@ -47,7 +47,8 @@ struct AtenExecutable::Step {
   const StepShape& shape() const { return of.shape; }
   /// Returns the frame of the step's calls.
   const Frame& frame() const { return of.frames[at]; }
-  /// Returns an input region of the step on the device.
+  /// Returns the tensor on the device with one kind of the step's inputs: features, targets, weights, hyper-parameters,
+  /// lane attributes, active lanes, mask keys, row numbers or the step number.
   const Tensor& input(StepInputBuffer::Region region) const { return of.inputs.at(region, at); }
 };
 
