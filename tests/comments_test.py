@@ -56,6 +56,10 @@ template <class T>
 """
         self.assertEqual(names(source), ["1 Table", "2 Table::at", "4 size"])
 
+    def test_names_a_pointer_to_a_function(self):
+        source = "struct Kernels {\n  void (*add)(int count, int* y);\n};\n"
+        self.assertEqual(names(source), ["1 Kernels", "2 Kernels::add"])
+
     def test_a_neighbour_without_its_own_comment_shares_it(self):
         source = """/// Writes and reads.
 void write(int x);

@@ -273,6 +273,8 @@ def classify(words, in_class):
         return "function", "operator" + "".join(flat[at + 1 : at + 3])
     if "(" in flat and not assigned(words):
         at = flat.index("(")
+        if flat[at + 1 : at + 2] == ["*"] and flat[at + 3 : at + 4] == [")"]:
+            return "function", flat[at + 2]  # a pointer to a function
         if at and re.match(r"[A-Za-z_]\w*$", flat[at - 1]):
             return "function", ("~" if at > 1 and flat[at - 2] == "~" else "") + flat[at - 1]
     stop = min([flat.index(w) for w in ("=", "{", "[", ":") if w in flat] or [len(flat)])

@@ -63,7 +63,7 @@ class TrialWork {
   void spill(TrialSlot& slot);
 
   /// The data and settings that a job trains with. The model is that of the job or, with a frozen part, its trained
-  /// part (FrozenParts::Head). Errors: those of FrozenParts::head_input_of.
+  /// part, with the outputs of the frozen part as its data. Errors: those of FrozenParts::head_input_of.
   Result<train::TrainerInput> trainer_input(const engine::Job& job) const;
 
  private:

@@ -68,7 +68,8 @@ struct ProcessExecutor::Impl {
 
   /// Sends a command to a worker.
   void send_command(std::size_t worker, const Command& command);
-  /// Sends the leases of these trials to their workers, as far as those are ready.
+  /// Sends the leases of these trials to their workers, as far as those are ready. Other workers receive theirs when
+  /// they become ready (handle_ready()).
   void send(const std::vector<TrialId>& trials);
   /// Sends a command to the worker that has the trial; without one it has no effect.
   void forward_command(TrialId trial, const Command& command);

@@ -40,8 +40,8 @@ YAML::Node find_node_at(const YAML::Node& root, const std::string& key);
 /// nodes in all calls together it gives null for every further node, without a mistake.
 class Mistakes {
  public:
-  /// `file` is the name of the study file in messages. `override_sources` has, by full key of an override, the file of
-  /// its value, or an empty text for --set.
+  /// No mistakes yet. `file` is the name of the study file in messages. `override_sources` has, for each overridden key
+  /// ("train.epochs"), the name of the file that gives its value, or an empty text for --set; location_of() names it.
   Mistakes(std::string file, std::map<std::string, std::string> override_sources)
       : file_(std::move(file)), override_sources_(std::move(override_sources)) {}
 

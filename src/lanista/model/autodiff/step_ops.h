@@ -18,8 +18,8 @@ Result<void> add_linear_grad_ops(graph::OpTable& table);
 /// Adds the train forms of batch, layer and group normalisation and their gradients. Errors: kAlreadyExists for a name
 /// in the table.
 Result<void> add_norm_train_ops(graph::OpTable& table);
-/// Adds the gradient of embeddings, and `batch_sum`, the gradient of values that all samples share. Errors:
-/// kAlreadyExists for a name in the table.
+/// Adds the definitions of the gradient of embeddings, and of `batch_sum`: the sum over the samples, which is the
+/// gradient of a value that all samples share. Errors: kAlreadyExists for a name in the table.
 Result<void> add_sequence_grad_ops(graph::OpTable& table);
 /// Adds the definitions of the gradients of slices, gates, resizing and local response normalisation, and of
 /// `negative`, which the gradients of subtraction and division use. Errors: kAlreadyExists for a name in the table.

@@ -63,8 +63,8 @@ double benefit_of(std::int64_t overlap, std::int64_t child_params, std::int64_t 
 /// parameters; 0.05 for a node without parameters. Both are multiplied by 1 + lambda (1 - depth).
 std::vector<double> node_weights(const MatchModel& child, const MatchOptions& options);
 
-/// Matches a child with a parent: pairs nodes by an alignment of both graphs in dependency order, and compares the
-/// pairs.
+/// Matches a child with a parent: pairs nodes by an alignment of both graphs in dependency order. The result has the
+/// pairs, their score, and how many parameter elements they have in common, also as shares of both models.
 ///
 /// The score of a child's node is divided among its readers, so a join adds what a fork divides, and every node counts
 /// once. At a join the branches are assigned optimally for up to 10 inputs of the parent's node, and greedily beyond.

@@ -89,7 +89,8 @@ Result<ScheduleResult> simulate(const Cluster& cluster, TrialSource& source, con
 /// the remaining work shows that. Decisions are not checked.
 double predicted_end(SchedulerState state, const Policy& policy,
                      double limit = std::numeric_limits<double>::infinity());
-/// Returns the second at which all tasks end if actual[i] has the true times of task i, whatever is predicted.
+/// Returns the second at which all tasks end if actual[i] has the true times of task i. The policy decides by
+/// Task::expected of the state, as it would. Seconds count as in SchedulerState::now.
 ///
 /// Infinite if the policy never starts some task, or if the end cannot be before second `limit`.
 double end_if(std::span<const Prediction> actual, SchedulerState state, const Policy& policy,

@@ -59,8 +59,8 @@ struct LogicalGraph {
   std::vector<std::vector<std::size_t>> nodes_of_member;  ///< Indices of each member's nodes, in dependency order.
   std::vector<Digest> stream;  ///< Key of each member's batches; equal for the same batches in the same order.
 
-  /// Returns the indices of a member's nodes outside the prefix, in its dependency order. These have trained weights or
-  /// random masks, or depend on such nodes; some may be frozen.
+  /// Returns the indices in `nodes` of a member's nodes outside the prefix, in its dependency order. These have trained
+  /// weights or random masks, or depend on such nodes; some may be frozen. The data step is in the prefix.
   std::vector<std::size_t> trained_part(std::size_t member) const;
 };
 

@@ -60,7 +60,8 @@ class DominancePruner {
   /// One entry per event of the rules, in the order of their first rules. nullopt: the proposal has none of the
   /// parameters of the event.
   using LinePositions = std::vector<std::optional<LinePosition>>;
-  /// Returns the positions of a proposal on the lines of all events.
+  /// Returns the positions of a proposal on the lines of all events, one entry for each event. Proposals of one line
+  /// differ only in the parameters of the event's rules.
   LinePositions positions_of(const study::Proposal& proposal) const;
   /// Returns the positions of a proposed trial on the lines of all events. All are nullopt if the trial forked or is
   /// unknown.

@@ -59,7 +59,7 @@ class LaneProducts {
   /// Returns a copy that uses the tile `kernel`, one of `tiles`, for all sizes if possible. The tile changes no bit.
   /// For tests.
   LaneProducts with_tile(std::string_view kernel) const;
-  /// Returns the names of the tile kernels for a type of values.
+  /// Returns the names of the tile kernels for a type of values, for with_tile().
   static std::vector<std::string> tiles(at::ScalarType type);
 
  private:
