@@ -21,8 +21,8 @@ struct TimedPlan {
   program::CpuSpeed machine;             ///< Measured speed of this machine.
   runtime::PlanTimes times;              ///< Measured times of the lines.
 
-  /// Returns the rates that predict the time of a call: peak arithmetic, and the bandwidth of the cache level that
-  /// holds `bytes`.
+  /// Returns the rates that predict the time of a call: the measured peak arithmetic of a core, and the bandwidth of
+  /// the cache level that holds the field `bytes`, the memory of the program.
   graph::CostPrices prices() const;
   graph::CostTable costs() const;  ///< Returns one row for each kind of work: the mean of its lines.
 };

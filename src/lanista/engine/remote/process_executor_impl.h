@@ -132,7 +132,8 @@ struct ProcessExecutor::Impl {
   std::optional<std::size_t> idle_worker() const;
   /// Waits for a ready worker; nullopt: there will be none in time.
   std::optional<std::size_t> wait_for_worker();
-  /// True if a pause was requested so long ago that measure() gives up.
+  /// True if the study's pause flag was set pause_seconds() ago or earlier, so that measure() gives up its wait for a
+  /// worker. The first call that finds the flag set starts the time.
   bool has_waited_too_long();
   /// Sends a measurement request to a worker and waits for its answer. Errors: the worker's error, kUnavailable (a
   /// pause, or no worker).

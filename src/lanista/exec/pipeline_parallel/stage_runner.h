@@ -68,7 +68,7 @@ class StageRunner {
   /// Returns the measured times of one step, once, after enough steps. Nothing before, after that, or with separate
   /// memory.
   std::optional<StepTimes> take_step_times() { return timer_.take_step_times(); }
-  /// Losses of the samples of the last micro-batch, valid until the next step.
+  /// Losses of the samples of the step's last micro-batch, [samples of a micro-batch], valid until the next step.
   const T* losses() const;
   /// Runs the first micro-batch through all stages in order, with a call of `done` after every line of the plan. `out`
   /// receives its gradients.

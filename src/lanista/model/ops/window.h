@@ -46,9 +46,9 @@ struct ConvDims {
   std::int64_t kh, kw;  ///< kernel height and width
   std::int64_t groups;  ///< number of groups of channels; 1: a dense convolution
 
-  /// The input shape [N, in, h, w].
+  /// The input shape [N, in, h, w], with kBatch for N.
   Shape input() const { return {{kBatch, in, h, w}}; }
-  /// The output shape [N, out, oh, ow].
+  /// The output shape [N, out, oh, ow], with kBatch for N.
   Shape output() const { return {{kBatch, out, oh, ow}}; }
   /// The weight shape [out, in / groups, kh, kw].
   Shape weight() const { return {{out, in / groups, kh, kw}}; }
@@ -74,9 +74,9 @@ struct PoolDims {
   std::int64_t oh, ow;  ///< output height and width
   std::int64_t kh, kw;  ///< kernel height and width
 
-  /// The input shape [N, c, h, w].
+  /// The input shape [N, c, h, w], with kBatch for N.
   Shape input() const { return {{kBatch, c, h, w}}; }
-  /// The output shape [N, c, oh, ow].
+  /// The output shape [N, c, oh, ow], with kBatch for N.
   Shape output() const { return {{kBatch, c, oh, ow}}; }
 };
 

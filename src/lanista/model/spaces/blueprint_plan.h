@@ -81,8 +81,8 @@ struct DeclaredChoice {
 /// Returns the choices that a block itself declares, in order, without those of the blocks inside it. Repeat::choices
 /// are not among them, nor the depth of a Repeat with one possible depth.
 std::vector<DeclaredChoice> declared_by(const Block& block);
-/// By label, the domain of a choice and the path of its declaration, for one scope. A scope is the whole tree, or the
-/// rounds of a repeat with `own`.
+/// By label, the domain of a choice and the path of its declaration, for one scope. Planning checks with it that equal
+/// labels have equal domains. A scope is the whole tree, or the rounds of a repeat with `own`.
 using Labels = std::map<std::string, std::pair<space::Domain, std::string>>;
 
 /// A block with everything that does not depend on a sample. It points into the tree of the blueprint.

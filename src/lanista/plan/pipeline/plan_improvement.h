@@ -23,7 +23,8 @@ struct Draft {
   bool limits_in_flight = false;  ///< True: stages have fewer samples in flight where memory ends (limit_in_flight).
   bool operator==(const Draft&) const = default;
 };
-/// Returns the draft of stages of a Pareto search. It has no parts if all stages would be co-located.
+/// Returns a result of the Pareto search, stages as ranges of operators in `order`, as a draft: the operators, device
+/// class and number of devices of each stage. It has no parts if all stages would be co-located.
 ///
 /// A co-located stage (degree 0) goes to the least busy stage that it reads or that reads it, among those with memory
 /// for its parameters. If there is none, it goes to the least busy stage of all.

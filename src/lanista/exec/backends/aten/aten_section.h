@@ -22,9 +22,10 @@ class AtenSection {
   AtenSection() = default;
   /// Returns a section with the calls of the nodes `order` of `graph`, in this order.
   ///
-  /// `name` is shown in the plan. Values in `keep` stay until the end of the step. `updatable_parameters` maps
-  /// gradients to the parameters that an update may change. Such a gradient is computed after the last reader of its
-  /// parameter, unless another call of the section reads the gradient. Errors: kUnimplemented for an operator without a
+  /// `name` is shown in the plan. Calls come from `table`; two of them with an entry in `fusions` become one. Values in
+  /// `keep` stay until the end of the step. `updatable_parameters` maps gradients to the parameters that an update may
+  /// change together with the gradient. Such a gradient is computed after the last reader of its parameter, unless
+  /// another call of the section reads the gradient. Errors: kUnimplemented for an operator without a
   /// table entry; the message names it and an alternative.
   static Result<AtenSection> make(const std::string& name, const graph::Graph& graph, const graph::Types& types,
                                   const std::vector<graph::NodeId>& order, const std::set<graph::Port>& keep,
