@@ -27,8 +27,8 @@ struct RemoteLauncher {
 /// of ssh, or one in all for Slurm. Empty: all workers run on this machine. `programs` has the paths of lanista on the
 /// hosts. Precondition: check_cluster() accepted `cluster`.
 std::vector<RemoteLauncher> ssh_and_slurm_launchers(const study::ClusterConfig& cluster, const ProgramPaths& programs);
-/// The launchers for pipeline ranks on other hosts: one for each of `hosts` (ClusterConfig::places), in that order.
-/// That of study::kHere has no arguments.
+/// The launchers for pipeline ranks on other hosts: for each of `hosts` (ClusterConfig::places), in that order, the
+/// command `ssh … PROGRAM stage` with the path of lanista in `programs`. That of study::kHere has no arguments.
 std::vector<RemoteLauncher> stage_launchers(const std::vector<std::string>& hosts, const ProgramPaths& programs);
 /// Makes a launcher from a command of the user that runs its arguments on some machine, such as "docker exec -i box".
 /// The command is split at spaces; quotes have no meaning. `program`, the path of lanista there, and `worker --stdio`

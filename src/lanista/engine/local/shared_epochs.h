@@ -27,7 +27,8 @@ class SharedEpochs {
     }
   }
 
-  /// The cache of epochs of Dataset::training(fold), for an index of a fold or without folds. The reference lives as
+  /// The cache of epochs of Dataset::training(fold): that of the fold with this index, or the only one if the data have
+  /// no folds. The caches are made by the constructor. A wrong index throws std::out_of_range. The reference lives as
   /// long as this.
   data::EpochCache& cache_of(const std::optional<std::int64_t>& fold) {
     return *caches_.at(static_cast<std::size_t>(fold.value_or(0)));

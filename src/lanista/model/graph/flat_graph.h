@@ -102,7 +102,8 @@ Node without_lane_attributes(Node node, const OpTable& ops);
 /// Ids, labels and the order of the inputs of commutative operators do not count. Equal hashes mean equal computations.
 std::vector<Digest> merkle_hashes(const FlatGraph& flat);
 
-/// Adds the hashes of neighbours to a hash, independent of the order of the edges. Not thread-safe.
+/// Adds the hashes of neighbours to a hash, independent of the order of the edges. It is an object to keep its memory
+/// between calls. Not thread-safe.
 class NeighbourHasher {
  public:
   /// Appends to `key`, for each of `edges`, the hash of the neighbour with output and input number, in sorted order.

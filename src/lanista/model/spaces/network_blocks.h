@@ -59,7 +59,7 @@ Chain depthwise_separable(const std::string& hidden, const std::string& out, Set
 Chain inverted_residual(const std::string& hidden, const std::string& out, Setting kernel, Setting stride,
                         const InvertedResidualOptions& form = {});
 
-/// The shape of one sample without batch, or empty if the interface has none.
+/// The attribute "shape" of ModelInterface::input, the shape of one sample without batch; empty if it is not set.
 std::vector<std::int64_t> input_shape(const ModelInterface& ends);
 /// Checks that samples are images [C, H, W] with height and width of at least `size`. Errors: kInvalidArgument; the
 /// message names `space`.

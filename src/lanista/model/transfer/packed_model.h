@@ -30,7 +30,9 @@ std::int64_t shape_overlap(const Signature& parent, const Signature& child);
 /// different kinds, give -1. Two nodes of one kind without parameters give 1.
 double signature_score(const Signature& parent, const Signature& child);
 
-/// A table of distinct signatures, numbered from 0 in order of insertion. Kinds are numbered likewise.
+/// A table of distinct signatures, numbered from 0 in order of insertion. A signature is the kind of a node (operator
+/// and the attributes that decide the use of weights) with the shapes of its parameters and buffers. Kinds are numbered
+/// likewise.
 class Signatures {
  public:
   /// Returns the number of a signature. A new signature is added to the table. O(log size).

@@ -44,7 +44,7 @@ class CostTable {
   /// The time becomes the mean of the old and the new time, weighted by samples. Samples are added up to at most 10^12.
   /// FLOPs and bytes are replaced. A row without samples, or with a time outside 0 to 1e18, throws InternalError.
   void put(const CostKey& key, const CostRow& row);
-  /// Adds all rows of `other`, as `put` does.
+  /// Adds all rows of `other`, each as put() does: times become the mean weighted by samples.
   void merge(const CostTable& other);
   /// Returns all rows, in ascending order of their keys.
   const std::map<CostKey, CostRow>& rows() const { return rows_; }

@@ -17,8 +17,8 @@ namespace lanista::sharing {
 /// weights, attributes of lanes (such as a dropout probability), random masks and data may differ, so results do too.
 Digest step_key(const LogicalGraph& graph, std::size_t member);
 
-/// Returns true if the trained parts of two members have the same node ids in the same order. Members are given by
-/// index.
+/// Returns true if the trained parts (LogicalGraph::trained_part) of two members have the same node ids in the same
+/// order, so that parameter names and random masks need no translation. Members are given by index.
 bool same_ids(const LogicalGraph& graph, std::size_t a, std::size_t b);
 
 /// The first difference between two trials in dependency order.

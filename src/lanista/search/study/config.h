@@ -348,8 +348,9 @@ Result<void> apply_sample(StepSettings& numbers, const space::Sample& sample);
 nlohmann::json recipe_json(const Recipe& recipe);
 /// Reads the record of a recipe; ranges are not checked. Errors: kDataLoss (a field is missing or has another type).
 Result<Recipe> recipe_from_json(const nlohmann::json& json);
-/// Returns the parts into which sums over a batch are divided. "4" are 4 shards, or 4 micro-batches of one shard, which
-/// give equal bits. "4x2" are 4 shards of 2 micro-batches. Empty: one sum over the batch.
+/// Returns, as a text for the numeric class of a study, the parts into which sums over a batch are divided. "4" are 4
+/// shards, or 4 micro-batches of one shard, which give equal bits. "4x2" are 4 shards of 2 micro-batches. Empty: one
+/// sum over the batch.
 std::string summation_text(const TrainConfig& train);
 
 }  // namespace lanista::study

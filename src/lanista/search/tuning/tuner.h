@@ -190,7 +190,7 @@ class TuneSearch {
   /// win. `branch` is one of round().branches: an index into all tries of the search.
   void mark_failed(std::size_t branch);
   /// Ends the round after the losses of all its branches: branches that lost are no longer alive, and the next round
-  /// begins.
+  /// begins. round() is empty if the search is over; then winner() has its result.
   void end_round();
 
   /// Returns all tries of the search so far, in the order in which they were proposed.

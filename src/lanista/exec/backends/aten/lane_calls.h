@@ -73,8 +73,8 @@ AtenPrepare with_kernels(const LaneKernels& kernels, F entry) {
   return [k = &kernels, entry](const AtenCall& call) -> AtenRun { return entry(call, k); };
 }
 
-/// Returns the number of rows that one thread sums: at least 32, so that there are at most 128 parts. It depends on
-/// `rows` alone, so sums do not depend on the lanes.
+/// Returns the number of rows that one thread sums, max(32, ceil(rows / 128)), so that there are at most 128 parts. It
+/// depends on `rows` alone, so sums do not depend on the lanes.
 inline std::int64_t rows_per_part(std::int64_t rows) { return std::max<std::int64_t>(32, (rows + 127) / 128); }
 
 }  // namespace lanista::device
