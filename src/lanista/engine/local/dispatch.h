@@ -24,8 +24,9 @@ struct TrialSignals {
 struct Progress {
   std::int64_t epochs_done = 0;  ///< Number of complete epochs.
   bool is_over = false;          ///< True: it has finished, paused or failed, so no work remains.
-  bool is_unsaved = false;       ///< True: it has steps that no checkpoint holds.
-  bool holds_state = false;      ///< True: its state is in memory, so that spilling it frees memory.
+  /// True: it has done steps since the last attempt to store a checkpoint, or since the state from which it resumed.
+  bool is_unsaved = false;
+  bool holds_state = false;  ///< True: its state is in memory, so that spilling it frees memory.
 };
 
 /// How a trial ends: the request of the engine when a worker takes the trial for its end.

@@ -19,7 +19,7 @@ namespace {
 
 constexpr double kCompileTimeoutSeconds = 120;              // seconds
 constexpr double kKillTimeoutSeconds = 5;                   // seconds until a killed process is gone
-constexpr auto kStepTimeout = std::chrono::minutes(10);     // for a process that lives and sends nothing
+constexpr auto kStepTimeout = std::chrono::minutes(10);     // of one step; then the process of rank 1 is lost
 constexpr auto kHostRetryDelay = std::chrono::minutes(10);  // for a host where a process failed to start
 constexpr double kExitStatusWaitSeconds = 0.2;              // from the end of a connection to that of its process
 

@@ -50,7 +50,8 @@ StageHosts remote_stage_hosts(const std::vector<engine::RemoteLauncher>& ranks);
 ///
 /// It has one group of processes for each pipeline step that runs at the same time. Groups start when they are first
 /// needed. Programs take turns with a group; a program is compiled again there after another one has used it. A lost
-/// process is replaced when a program next needs its rank. After 10 minutes of one step, a process counts as lost.
+/// process is replaced when a program next needs its rank. After 10 minutes of one step, the process of rank 1
+/// counts as lost.
 /// Thread-safe. Must outlive all that ranks() returned. The destructor ends the processes.
 class StageProcessPool {
  public:

@@ -10,7 +10,7 @@
 
 namespace lanista::data {
 
-/// A file format for exported rows of a data set.
+/// A file format for exported rows of a data set. Only kNpy holds data with a label at every position.
 enum class ExportFormat {
   /// One table data.csv: f0, f1, …, then target with class names, or target, target1, … with numbers.
   kCsv,

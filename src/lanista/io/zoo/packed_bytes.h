@@ -29,7 +29,8 @@ std::string signature_text(const Signature& signature);
 Result<Signature> signature_from_text(std::string_view text);
 
 /// The structure of a model as a hash: equal for models that differ only in ids, the order of inputs, and attributes
-/// that are not in MatchModel::Node::kind, such as widths and window sizes. `table` has the signatures of the model.
+/// that are not in MatchModel::Node::kind, such as widths and window sizes. The zoo limits the models of a task with
+/// one such hash. `table` has the signatures of the model.
 Digest relaxed_hash(const PackedModel& model, const Signatures& table);
 
 }  // namespace lanista::zoo

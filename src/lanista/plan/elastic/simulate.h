@@ -32,7 +32,8 @@ struct TrialEnd {
 class TrialSource {
  public:
   virtual ~TrialSource() = default;
-  /// Returns the trials that arrive now, in order. It is called at the start and after each end.
+  /// Returns the trials that arrive now, in order. It is called at the start, and once after each second at which
+  /// trials ended.
   ///
   /// `ended` are the trials that ended since the last call; `waiting` and `running` are the numbers of other trials
   /// now.

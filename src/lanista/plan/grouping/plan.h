@@ -39,8 +39,9 @@ struct Group {
 
 /// A partition of all running trials into groups.
 ///
-/// A worker that starts a trial of a group also trains the other trials of the group that are ready. So a group may run
-/// in parts, but never together with trials of another group.
+/// A worker that starts a trial of a group also trains other trials of the group that are ready: all, or a fair share
+/// if free workers would otherwise have no work. So a group may run in parts, but never together with trials of another
+/// group.
 struct GroupPlan {
   std::vector<Group> groups;  ///< In the order of their first trials.
   bool operator==(const GroupPlan&) const = default;

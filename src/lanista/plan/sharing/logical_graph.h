@@ -77,7 +77,8 @@ Result<LogicalGraph> unite(std::vector<FusionMember> members, const graph::OpTab
 /// the data stream only, and the members are at the same local step in the same precision.
 std::size_t merge_equal(LogicalGraph& graph);
 
-/// Returns the text of a node for people: "read" for a data step, else "%3 linear(out=64)".
+/// Returns the text of a node for people: of a data node the text of its step, such as "samples" or "flip(p=0.5)";
+/// else the node of the first owner, such as "%3 linear(out=64)".
 std::string node_text(const LogicalNode& node);
 
 }  // namespace lanista::sharing

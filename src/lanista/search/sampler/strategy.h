@@ -93,8 +93,9 @@ struct TrialVerdict {
   /// True: a NaN or infinity does not end the trial before its last epoch, because it may continue from the state of
   /// another trial.
   bool tolerates_divergence = false;
-  /// If the trial's rung is closed early, the trial with the best possible result that closed it. No remaining trial of
-  /// the rung can be promoted any more. At the last rung it means that no trial of it can be better.
+  /// Set if this trial can no longer be promoted, because trials with the best possible result that precede it in the
+  /// order of numbers take all places: the last of those. At the last rung: the first trial that ended with the best
+  /// possible result, so that no other can be better.
   std::optional<TrialId> closed_early_by = {};
 };
 /// A verdict that is valid until the trial's budget ends.
