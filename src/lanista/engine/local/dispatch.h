@@ -70,7 +70,8 @@ struct DispatchEntry {
   bool is_ready_to_end() const {
     return (finish_requested || pause_requested) && progress.epochs_done >= allowed_epochs;
   }
-  /// How it ends, by the commands received so far.
+  /// How it ends, by the commands received so far: it pauses if a pause and no finish was requested, else it finishes;
+  /// and whether its weights are stored.
   EndRequest end_request() const {
     return {.pauses_trial = pause_requested && !finish_requested, .keep_weights = keep_weights};
   }

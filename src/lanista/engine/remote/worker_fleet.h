@@ -92,7 +92,7 @@ class Fleet {
   /// without another usable worker, the fleet is broken.
   virtual void end_misbehaving(std::size_t worker, const std::string& what) = 0;
   /// Notes that a worker has made progress with its trials. Its invalid messages, its failed starts and its messages
-  /// without progress are then counted from 0.
+  /// without progress are then counted from 0. A fleet without such counters ignores it.
   virtual void note_progress(std::size_t) {}
   /// No process is started any more; running ones stay.
   virtual void stop_launching() = 0;

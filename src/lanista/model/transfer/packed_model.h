@@ -77,7 +77,8 @@ struct PackedModel {
 
 /// Packs a model. New signatures are added to `table`.
 PackedModel pack_model(const MatchModel& model, Signatures& table);
-/// Computes `param_signatures` and `params` of a model from its signatures.
+/// Computes two fields of a model from its signatures: `param_signatures`, each signature with parameters and the
+/// number of nodes that have it, and `params`, the number of all parameter elements.
 void count_param_signatures(PackedModel& model, const Signatures& table);
 
 /// A table of scores and overlaps of every parent signature with every child signature. A value. Arguments are

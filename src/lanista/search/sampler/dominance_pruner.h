@@ -63,8 +63,8 @@ class DominancePruner {
   /// Returns the positions of a proposal on the lines of all events, one entry for each event. Proposals of one line
   /// differ only in the parameters of the event's rules.
   LinePositions positions_of(const study::Proposal& proposal) const;
-  /// Returns the positions of a proposed trial on the lines of all events. All are nullopt if the trial forked or is
-  /// unknown.
+  /// Returns the positions of a proposed trial on the lines of all events: for each event the key of its line, and one
+  /// coordinate for each rule. All are nullopt if the trial forked or is unknown.
   LinePositions positions_of(TrialId trial) const;
 
   /// A member of a group that has not begun.

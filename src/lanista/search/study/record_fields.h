@@ -20,22 +20,22 @@ struct Malformed {
   std::string what;  ///< Reason, for people, without the name of the record.
 };
 
-/// Returns the member `name`, of any type. It belongs to `object`.
+/// Returns the member `name`, of any type. It belongs to `object`. Throws Malformed if it is missing.
 const nlohmann::json& member(const nlohmann::json& object, const char* name);
-/// Returns the member `name`, a list. It belongs to `object`.
+/// Returns the member `name`, a list. It belongs to `object`. Throws Malformed if it is missing or anything else.
 const nlohmann::json& array(const nlohmann::json& object, const char* name);
-/// Returns the member `name`, a whole number of 64 bits.
+/// Returns the member `name`, a whole number of 64 bits. Throws Malformed if it is missing or anything else.
 std::int64_t integer(const nlohmann::json& object, const char* name);
 /// Returns the member `name`, a number or one of the texts "nan", "inf", "-inf". Throws Malformed if it is missing or
 /// anything else.
 double real(const nlohmann::json& object, const char* name);
-/// Returns the member `name`, true or false.
+/// Returns the member `name`, true or false. Throws Malformed if it is missing or anything else.
 bool flag(const nlohmann::json& object, const char* name);
-/// Returns the member `name`, a text.
+/// Returns the member `name`, a text. Throws Malformed if it is missing or anything else.
 std::string text(const nlohmann::json& object, const char* name);
-/// Returns the member `name`, a trial number from 1.
+/// Returns the member `name`, a trial number from 1. Throws Malformed if it is missing or anything else.
 TrialId trial(const nlohmann::json& object, const char* name);
-/// Returns the member `name`, a hash in hexadecimal digits.
+/// Returns the member `name`, a hash in hexadecimal digits. Throws Malformed if it is missing or anything else.
 Digest digest(const nlohmann::json& object, const char* name);
 
 /// Returns metrics as an object; NaN and infinities are the texts "nan", "inf", "-inf".

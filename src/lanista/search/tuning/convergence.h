@@ -6,7 +6,9 @@
 
 namespace lanista::study {
 
-/// Classes of a loss trace in MLtuner (Cui, Ganger, Gibbons, arXiv 1803.07445), the best first.
+/// Classes of a loss trace in MLtuner (Cui, Ganger, Gibbons, arXiv 1803.07445), the best first. A trace has diverged if
+/// a loss is not finite or the last one is far above the first. It is unstable if its largest rise is large for its
+/// range. Else it converges. ConvergenceRule has the factors.
 enum class Trend { kConverging, kUnstable, kDiverged };
 /// Returns the name of `trend` in records: "converging", "unstable" or "diverged".
 std::string_view trend_name(Trend trend);
