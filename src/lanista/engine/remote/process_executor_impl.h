@@ -101,29 +101,34 @@ struct ProcessExecutor::Impl {
   void handle_event(const Fleet::FleetEvent& event);
   /// Ends all work: next() returns this error from now on.
   void fail_all(const Error& error);
-  /// Sends leases to a worker that became ready.
+  /// Reports the start of a worker, gives it leases of other workers, and sends all leases that were not sent.
   void handle_ready(const Fleet::Ready& ready);
   /// Handles a message, and drops a worker that sent an invalid one.
   void handle_message(std::size_t worker, const Message& message);
   /// Calls the handler for the kind of a message. Errors of all handlers: kDataLoss, with what was invalid.
   Result<void> dispatch_message(std::size_t worker, const Message& message);
-  /// Handles a report of a trial.
+  /// Checks a report of a trial and queues it for the engine. A stale or repeated report has no effect. Errors:
+  /// kDataLoss.
   Result<void> handle_report(std::size_t worker, const std::string& text);
-  /// Handles the answer to a pause.
+  /// Notes that a worker has paused. Errors: kDataLoss (no pause was requested).
   Result<void> handle_paused(std::size_t worker);
-  /// Handles a worker's report that one of its pipeline stage processes has ended.
+  /// Reports that a worker lost one of its own pipeline processes and continues. Errors: kDataLoss.
   Result<void> handle_lost_stage(std::size_t worker, WorkerReport lost);
-  /// Handles a trial that the worker cannot start.
+  /// Reads that a worker cannot start a trial, and why. The trial is sent again from an older checkpoint if there is
+  /// one; else its failure is queued for the engine. Errors: kDataLoss.
   Result<void> handle_refusal(std::size_t worker, const std::string& text);
-  /// Handles a list of active trials.
+  /// Stores which trials are in the steps that a worker computes now. Errors: kDataLoss.
   Result<void> handle_active_trials(std::size_t worker, const std::string& text);
-  /// Handles the answer to a measurement request.
+  /// Stores metrics, or an error, in `answers` for measure(). Errors: kDataLoss (malformed, or not requested).
   Result<void> handle_answer(std::size_t worker, const Message& message);
-  /// Handles an error of the worker itself.
+  /// Handles an error of the worker itself. If it ran out of memory, the worker counts as lost; any other error ends
+  /// all work. Errors: kDataLoss.
   Result<void> handle_worker_error(std::size_t worker, const std::string& text);
-  /// Notes in the fleet that a worker has made progress.
+  /// Notes in the fleet that a worker has made progress, if the report has a new epoch, a later checkpoint, an end or a
+  /// pause. The last two arguments are the epochs and the saved step before the report.
   void note_progress(std::size_t worker, const Report& report, std::int64_t reported_before, std::int64_t saved_before);
-  /// Handles the loss of a worker.
+  /// Handles the loss of a worker: reports it and the trials that fail by it. Its other trials wait for its
+  /// replacement, or move to other workers if there is none.
   void mark_lost(const Fleet::Lost& lost);
 
   // Measurements.

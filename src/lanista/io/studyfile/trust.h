@@ -52,8 +52,9 @@ class TrustList {
 /// hash, and the two ways to allow it).
 Result<void> may_run(const std::string& key, const CodeCopy& code, bool has_trust_option, const TrustList& list);
 
-/// Reads the code at `path` with read_code(), checks it with may_run(), and returns the copy to run. Errors: those of
-/// both.
+/// Reads the code at `path` with read_code(), checks it with may_run(), and returns the copy to run. It may run if
+/// `has_trust_option` (--trust was given) or `list` has its hash. `key` is the key of the study file that names it.
+/// Errors: those of both functions.
 Result<CodeCopy> trusted_code(const std::string& key, const std::string& path, bool has_trust_option,
                               const TrustList& list);
 

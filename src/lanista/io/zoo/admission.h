@@ -16,7 +16,7 @@ namespace lanista::zoo {
 /// is 0.
 std::string admission_refusal(double quality, const std::optional<double>& chance, std::vector<double> others);
 
-/// One of several models of a task with one structure (relaxed_hash()).
+/// One of several models of a task with one structure (relaxed_hash()), of which the zoo keeps a limited number.
 struct Replica {
   std::string id;          ///< id of the model
   double quality = 0;      ///< result of the model; larger is better

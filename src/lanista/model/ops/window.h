@@ -60,8 +60,8 @@ struct ConvDims {
 
 /// Defines the attributes kernel, stride, padding and dilation of convolutions.
 std::vector<AttrSpec> window_attrs();
-/// The sizes of a convolution of an image [C, H, W] to `out` channels in `groups` groups, with the window attributes of
-/// `args`.
+/// The sizes of a convolution of an image [C, H, W] to `out` channels in `groups` groups. Kernel, stride, padding and
+/// dilation are the attributes of window_attrs() in `args`.
 /// Errors: kInvalidArgument for an image without three dimensions, a list attribute of a wrong length or with a number
 /// above 2^20, groups that do not divide the channels, or a window that does not fit.
 Result<ConvDims> conv_dims(const OpArgs& args, const std::vector<std::int64_t>& image, std::int64_t out,

@@ -61,7 +61,8 @@ struct PackedModel {
   std::vector<std::uint32_t> inputs;      ///< Indices of the nodes that are read, node by node.
   std::int64_t params = 0;                ///< Number of elements of all parameters and buffers.
   Digest hash;                            ///< Graph hash.
-  /// A signature with at least one parameter, and the number of nodes of the model that have it.
+  /// A signature (kind and parameter shapes of a node) with at least one parameter, and the number of nodes of the
+  /// model that have it. Bounds of a match are computed from these.
   struct ParamSignature {
     std::uint32_t signature, count;  ///< signature number, number of nodes
   };

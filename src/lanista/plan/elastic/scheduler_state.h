@@ -18,7 +18,7 @@ struct Placement {
   std::int64_t parts = 1;             ///< The trial has 1/parts of its one worker; a power of two, 1 for several.
   /// Returns true if the trial has no worker.
   bool waits() const { return workers.empty(); }
-  /// Returns the placement as a width; 0 workers if the trial waits.
+  /// Returns the placement as a width, a number of workers and 1/parts of a worker; 0 workers if the trial waits.
   Width width() const { return {static_cast<std::int64_t>(workers.size()), parts}; }
   bool operator==(const Placement&) const = default;
 };

@@ -21,7 +21,7 @@ struct NodeShare {
   std::int32_t devices = 0;  ///< Number of devices of this node, at least 1.
   bool operator==(const NodeShare&) const = default;
 };
-/// The devices of a job: one entry for each node that it uses. Empty: the job waits.
+/// The devices of a job: for each node that it uses, the number of the node and of its devices. Empty: the job waits.
 using Allocation = std::vector<NodeShare>;
 
 /// Returns the number of devices of an allocation on all its nodes; 0 if the job waits.

@@ -100,9 +100,9 @@ void add_pools(AtenTable& table);
 void add_moves(AtenTable& table);
 /// Adds to `table` the entries, made of LibTorch calls, for losses.
 void add_losses(AtenTable& table);
-/// Replaces the entries of convolutions in `table` by calls of `kernels`.
+/// Replaces the entries of convolutions in `table` by calls of `kernels`, which must outlive it.
 void add_lane_dense(AtenTable& table, const LaneKernels& kernels, const OperandRounding& products);
-/// Replaces the entries of linear layers and matrix products in `table` by calls of `kernels`.
+/// Replaces the entries of linear layers and matrix products in `table` by calls of `kernels`, which must outlive it.
 void add_lane_linear(AtenTable& table, const LaneKernels& kernels, const OperandRounding& products);
 /// Replaces `transpose` by a view if the last axis stays the last one, else by one copy.
 void add_lane_moves(AtenTable& table);
@@ -110,9 +110,9 @@ void add_lane_moves(AtenTable& table);
 /// kernels. `kernels` must outlive `table`.
 void add_lane_norms(AtenTable& table, const LaneKernels& kernels);
 /// Replaces the entries of element-wise operators, embeddings, dropout and cross-entropy in `table` by calls of
-/// `kernels`.
+/// `kernels`, which must outlive it.
 void add_lane_elementwise(AtenTable& table, const LaneKernels& kernels);
-/// Replaces the entries of pools in `table` by calls of `kernels`.
+/// Replaces the entries of pools in `table` by calls of `kernels`, which must outlive it.
 void add_lane_pools(AtenTable& table, const LaneKernels& kernels);
 
 /// Returns the entry for a function of the input tensors alone.
