@@ -49,7 +49,7 @@ class ProfileStore {
   /// regular file stays. Returns the number of removed files. Errors: kIo.
   Result<std::size_t> remove_all();
 
-  static constexpr std::size_t kMaxStudies = 1000;  ///< largest number of files in a folder
+  static constexpr std::size_t kMaxStudies = 1000;  ///< largest number of files of profiles that put() leaves
   static constexpr std::size_t kMaxRows = 2000;     ///< largest number of profiles in a file
 
  private:

@@ -39,7 +39,7 @@ struct BaseModel {
 struct Candidate {
   std::int64_t base = 0;                   ///< index of the base model in ModelSpace::bases()
   std::vector<space::MutationStep> steps;  ///< mutations in order
-  std::vector<graph::Edit> edits;          ///< edits that make `graph` from the base model
+  std::vector<graph::Edit> edits;          ///< all edits from the base model: of a blueprint's sample, then of `steps`
   graph::Graph graph;                      ///< the model
   Digest hash;                             ///< graph hash of the model
 };

@@ -80,7 +80,7 @@ struct PoolDims {
   Shape output() const { return {{kBatch, c, oh, ow}}; }
 };
 
-/// Defines the attributes kernel, stride, padding and ceil_mode of poolings.
+/// Defines the attributes kernel, stride, padding and ceil_mode of max_pool2d, avg_pool2d and their gradients.
 std::vector<AttrSpec> pool_attrs();
 /// The {vertical, horizontal} stride of a pooling, in pixels. An empty attribute means the size of the kernel.
 std::pair<std::int64_t, std::int64_t> pool_stride(const OpArgs& args);

@@ -29,7 +29,7 @@ class JobProfile {
   /// Returns the fitted model. It is fitted again if a step was added since the last call, and has default parameters
   /// without steps. The reference is valid as long as the profile.
   const ThroughputModel& model();
-  /// Returns the number of added steps, which serves as a version of the profile.
+  /// Returns the number of different configurations that were measured. It serves as a version of the profile.
   std::int64_t version() const { return static_cast<std::int64_t>(samples_.size()); }
   /// Returns the number of fits.
   std::int64_t fits() const { return fits_; }

@@ -13,8 +13,8 @@ struct StageTimes {
   double input_grad = 0;          ///< Seconds of the backward pass for gradients of inputs.
   double weight_grad = 0;         ///< Seconds of the backward pass for gradients of weights.
   double reduce = 0;              ///< Seconds to sum the weight gradients over the devices, once a step.
-  double warm_cache_factor = 1;   ///< Factor of a pass right after the same pass over another micro-batch.
-  double cold_after_seconds = 0;  ///< Seconds of other work after which the cache is cold again.
+  double warm_cache_factor = 1;   ///< Factor of a pass with a warm cache: the limit for no work since the same pass.
+  double cold_after_seconds = 0;  ///< Seconds of work, the pass itself included, after which the cache is cold.
   /// Returns the seconds of both parts of the backward pass over one micro-batch.
   double backward() const { return input_grad + weight_grad; }
 };

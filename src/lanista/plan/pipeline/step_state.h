@@ -18,8 +18,10 @@ struct CacheWarmth {
     ActionKind kind;        ///< Kind of the pass.
     double seconds_worked;  ///< Value of CacheWarmth::seconds_worked after the pass.
   };
-  double seconds_worked = 0;  ///< Work of the rank so far, in seconds of passes with a cold cache.
-  std::vector<Last> last;     ///< Last run of each pass, by stage and kind.
+  /// Work of the rank so far, in seconds of passes with a cold cache. Stages with a warm_cache_factor of 1 do not
+  /// count.
+  double seconds_worked = 0;
+  std::vector<Last> last;  ///< Last run of each pass, by stage and kind.
 };
 
 /// Arrival times of all transfers of a simulated step. Simulation and greedy schedules share it.
@@ -39,8 +41,9 @@ struct StepState {
   double seconds(const Action& action) const;
   /// Returns the seconds of a pass on a rank, and updates the cache state.
   ///
-  /// The factor of the time is StageTimes::warm_cache_factor if the rank has not worked since the same pass over
-  /// another micro-batch. It grows linearly with the work in between, and is 1 after cold_after_seconds.
+  /// The factor of the time grows linearly from StageTimes::warm_cache_factor to 1 with the work of the rank since the
+  /// end of the last run of the same pass, this pass included. It is 1 from cold_after_seconds on, and for the first
+  /// run.
   double seconds(const Action& action, CacheWarmth& warmth) const;
 
   const PipelinePlan& plan;                           ///< Plan of the step.

@@ -13,8 +13,8 @@ namespace lanista::sharing {
 /// Example: "linear(out=64) of [N, 64] batch 32 with weight_grad".
 std::string work_text(const OperatorWork& work);
 
-/// Measured rates of a machine (FLOPs, bytes and microseconds of kernel calls; main memory), which price work without a
-/// measured row.
+/// Measured rates of a machine (FLOPs, bytes and microseconds of kernel calls; main memory). They price operators
+/// without a measured row, and all copies and cache accesses.
 struct MachinePrices {
   graph::CostPrices calls;  ///< Rates of kernel calls on values in the memory of a program.
   /// Bandwidth of main memory in GB/s, which prices writing and reading cached outputs of frozen prefixes.

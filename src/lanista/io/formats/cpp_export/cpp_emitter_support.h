@@ -14,7 +14,7 @@ namespace lanista::formats::cpp {
 CppEmitters window_emitters();
 /// Emitters of piecewise activations, slices, resizing of images, and operators along the channels, by operator name.
 CppEmitters image_emitters();
-/// Emitters of operators on sequences, by operator name.
+/// Emitters of embedding, positional_embedding, scale_by, causal_mask and attention, by operator name.
 CppEmitters sequence_emitters();
 
 /// A number in decimal digits.
