@@ -15,10 +15,11 @@ namespace lanista::engine {
 /// removes the file.
 class WorkerSocket {
  public:
-  /// Creates the socket `path` and replaces a socket that a killed engine left. If the folder is absent or cannot
-  /// contain a socket (a network disk), it makes a new folder below that for temporary files; path() returns the path
-  /// then. Errors, if that fails too: kNotFound (no folder), kIo with the system's reason; kFailedPrecondition if the
-  /// folder is a link, or if `path` is anything but a socket of this user, which stays.
+  /// Creates the socket `path`, and replaces a socket of this user that is there; no engine may use that one. If the
+  /// folder is absent or cannot contain a socket (a network disk), it makes a new folder below that for temporary
+  /// files; path() returns the path then. Errors, if that fails too: kNotFound (no folder), kIo with the system's
+  /// reason; kFailedPrecondition if the folder is a link or no folder, or if `path` is anything but a socket of this
+  /// user, which stays.
   static Result<WorkerSocket> listen(const std::string& path);
   WorkerSocket(WorkerSocket&& other) noexcept;
   WorkerSocket& operator=(WorkerSocket&&) = delete;

@@ -26,14 +26,14 @@ struct PipelineRequest {
   bool simulate = false;  ///< Has no effect: the simulated step is always printed.
 };
 
-/// Plans or simulates the pipeline of a model file: JSON with costs, a PipeDream profile or a Piper input. Returns the
-/// exit code.
+/// Makes a plan for the pipeline of a model file, or reads that of the request, simulates a step and prints both. The
+/// file is JSON with costs, a PipeDream profile or a Piper input. Returns the exit code.
 int pipeline_of_file(const PipelineRequest& request, const std::string& file);
 /// True if the name of the file ends with ".json", or if its text begins with "node" as a PipeDream profile does. The
 /// file is not checked further.
 bool is_pipeline_file(const std::string& file);
-/// Plans or simulates the pipeline of a study's first base model with the study's loss, optimiser and batch. Returns
-/// the exit code.
+/// Plans a pipeline as pipeline_of_file() does, for a study's first base model with the study's loss, optimiser and
+/// batch. Returns the exit code.
 int pipeline_of_study(const PipelineRequest& request, const study::StudyConfig& config, const data::DataSpec& data,
                       const mutate::ModelSpace& models);
 

@@ -29,7 +29,7 @@ struct ZooAddRequest {
 struct ZooMatchRequest {
   std::string zoo;       ///< Folder of the zoo.
   ZooModel model;        ///< Model for which a start is searched.
-  bool related = false;  ///< True: if the task has no model, also models of other data of the same form count.
+  bool related = false;  ///< True: if no model of the task fits, also models of other data count.
   bool json = false;     ///< True: print JSON.
 };
 /// Options of `zoo ls`, `show`, `rm` and `verify`.

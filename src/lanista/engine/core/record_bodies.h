@@ -117,7 +117,7 @@ struct OutcomeRecord {
   study::Outcome outcome;   ///< How it ended.
   double logical_time = 0;  ///< Logical time of its end.
 };
-/// Returns the JSON body of the record of an outcome. A reason of more than 2,000 bytes is cut.
+/// Returns the JSON body of the record of an outcome. A reason of more than 2,000 bytes is cut and ends with "…".
 nlohmann::json outcome_body(TrialId trial, const study::Outcome& outcome, double logical_time);
 /// Reads the JSON body of the record of an outcome. Errors: kDataLoss (malformed).
 Result<OutcomeRecord> read_outcome(const nlohmann::json& body);
@@ -161,8 +161,8 @@ struct ControlRecord {
   std::optional<std::int64_t> steps = {};   ///< Number of further training steps of extend.
   std::string reason = {};                  ///< Why the paused trials end, of "end".
 };
-/// Returns the JSON body of the record of a request. A reason of more than 2,000 bytes is cut. `has_lost_minutes` is
-/// not written.
+/// Returns the JSON body of the record of a request. A reason of more than 2,000 bytes is cut and ends with "…".
+/// `has_lost_minutes` is not written.
 nlohmann::json control_body(const ControlRecord& control);
 /// Reads the JSON body of the record of a request. Errors: kDataLoss (malformed).
 Result<ControlRecord> read_control(const nlohmann::json& body);
@@ -207,7 +207,7 @@ nlohmann::json study_end_body(const std::string& reason, std::optional<TrialId> 
 /// Reads the JSON body of the record of the end of a study. Errors: kDataLoss (malformed).
 Result<StudyEndRecord> read_study_end(const nlohmann::json& body);
 
-/// Reads the JSON body of the record of a body with the reader of its type and drops the result, so that a log never
+/// Reads the JSON body of a record with the reader of its type and drops the result, so that a log never
 /// holds a record that its reader refuses. Errors: those of the reader (kDataLoss), kInternal (an unknown type).
 Result<void> check_body(store::RecordType type, const nlohmann::json& body);
 

@@ -80,8 +80,9 @@ struct StudyPlan {
 };
 
 struct PlannedMember;
-/// Predicted seconds of a member, of its whole trial and of one step, in a group of `lanes` lanes. `residents` workers
-/// train at the same time, that of the group included. All fields are 0 if `known` has no times of this machine.
+/// Predicted seconds of the whole trial of a member and of one of its steps, in a group of `lanes` lanes, and whether
+/// its program was measured. `residents` workers train at the same time, that of the group included. All fields are 0
+/// or false if `known` has no times of this machine.
 MemberTime member_time(const PlannedMember& member, const TimingHistory& known, std::int64_t lanes,
                        std::int64_t residents);
 

@@ -37,8 +37,8 @@ std::string profile_folder_of(const study::StudyConfig& config, const std::strin
 /// study::trial_model and make_job (kInvalidArgument, kDataLoss).
 Result<std::vector<study::Profile>> profiles_of_study(const study::StudyView& view, const data::DataSpec& data,
                                                       const graph::OpTable& ops, const std::string& device);
-/// Saves the step times of a study to a file in the location's folder. Without a folder or without times it has no
-/// effect. Errors: those of profiles_of_study and ProfileStore::put.
+/// Saves the step times of a study to its own file in the location's folder, in place of its earlier one. Without a
+/// folder or without times it has no effect. Errors: those of profiles_of_study and ProfileStore::put.
 Result<void> save_timings(const study::StudyView& view, const data::DataSpec& data, const graph::OpTable& ops,
                           const ProfileLocation& location, FileSystem& fs);
 

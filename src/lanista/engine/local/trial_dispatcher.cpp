@@ -193,8 +193,6 @@ void TrialDispatcher::fail_all(Code code, const char* reason) {
   worker_freed_.notify_all();
 }
 
-// For a lack of memory.
-
 TrialDispatcher::Slots TrialDispatcher::take_idle_slots() {
   const std::lock_guard lock(mutex_);
   std::vector<TrialId> idle;

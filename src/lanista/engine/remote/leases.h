@@ -35,7 +35,8 @@ struct Lease {
   int losses = 0;         ///< Number of other losses of a worker while the trial was active, since its last progress.
   std::string session;    ///< AcceptHelpers::session; empty: no helpers.
   int helper_losses = 0;  ///< Number of workers that were lost while they helped it, since its last new epoch.
-  /// True if helpers may share its steps. A trial with crashes or repeated losses has none.
+  /// True if helpers may share its steps: it is at a worker, its recipe has several shards, and it does not train
+  /// alone. False also after kMaxHelperLosses lost helpers.
   bool accepts_helpers() const {
     return is_sent && job.recipe.shards > 1 && !job.alone && !trains_alone() && helper_losses < kMaxHelperLosses;
   }

@@ -27,7 +27,8 @@ struct StagePartition {
   std::map<graph::NodeId, std::uint32_t> stage;
   std::set<graph::Port> edge_values;  ///< Values that another stage reads, which lowering must not fuse.
 };
-/// Assigns the nodes of a step to stages. Requires stages that check() accepts.
+/// Assigns the computed nodes of a step (TrainingStep::compute) to stages, and finds the values that cross stages.
+/// Sources and commit nodes have no stage. Requires stages that check() accepts.
 StagePartition partition_of(const Stages& stages, const autodiff::TrainingStep& train);
 
 /// A value that one stage computes and another one reads.

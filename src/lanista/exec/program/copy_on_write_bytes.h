@@ -11,7 +11,8 @@
 
 namespace lanista::program {
 
-/// Bytes, aligned to kAlignment, that several owners share until one of them writes; that owner then gets a copy.
+/// Bytes, aligned to kAlignment, that several owners share. An owner calls ensure_unique() before it writes, which
+/// gives it a copy of shared bytes. A write without it changes the bytes of all owners.
 ///
 /// Owners may live in different threads. Each owner is used by one thread at a time.
 class CopyOnWriteBytes {

@@ -16,8 +16,9 @@ inline constexpr std::int64_t kMaxFeatures = 1000;
 /// Returns the results that a search must beat, measured like trials ("val_…") and on the test part ("test_…").
 ///
 /// - "constant": every row gets the class or label frequencies of the training part, or the mean of its targets.
-/// - "linear": ridge regression on the training part. The ridge is a thousandth of the features' mean square. Classes
-///   and labels are fitted as zeros and ones. The sums (for labels: less a half) are scaled to the least training
+/// - "linear": ridge regression on the training part. The ridge is a thousandth of the mean, over features,
+///   of the sum of squared deviations from their mean. Classes and labels are fitted as zeros and ones. The scores (for
+///   labels: less a half) are scaled to the least training
 ///   cross-entropy. Left out for tokens and for more than kMaxFeatures features.
 ///
 /// All is computed in float64 in one order, and the result depends on the data only. The work of "linear" is rows x

@@ -23,8 +23,8 @@ class Unpacker {
   ~Unpacker();
 
   /// Writes the next unpacked bytes to `out` and returns their number. Less than out.size() means the end of the data.
-  /// Errors: kDataLoss (damaged, cut off, a wrong checksum, bytes after the end), kResourceExhausted (no memory for the
-  /// 40 KB).
+  /// Errors of packed data: kDataLoss (damaged, cut off, bytes after the end, a wrong checksum of gzip),
+  /// kResourceExhausted (no memory for the 40 KB).
   Result<std::size_t> read(std::span<char> out);
 
  private:

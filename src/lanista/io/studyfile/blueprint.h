@@ -17,7 +17,8 @@ namespace lanista::studyfile {
 /// mapping, such as "layers[2].choice.of[0]".
 Result<mutate::Blueprint> read_blueprint(const graph::OpTable& ops, const nlohmann::json& space);
 
-/// The JSON Schema of the mapping that read_blueprint() reads. It does not check operators and formulas.
+/// The JSON Schema of the mapping that read_blueprint() reads. It does not check operators,
+/// formulas, or the content of blocks inside other blocks.
 nlohmann::json blueprint_json_schema();
 
 /// A parsed name of a published space: "builtin:NAME?option=value&other=value".

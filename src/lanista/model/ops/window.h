@@ -84,7 +84,8 @@ struct PoolDims {
 std::vector<AttrSpec> pool_attrs();
 /// The {vertical, horizontal} stride of a pooling, in pixels. An empty attribute means the size of the kernel.
 std::pair<std::int64_t, std::int64_t> pool_stride(const OpArgs& args);
-/// The sizes of a pooling of an image [C, H, W], with the attributes of `args`. Errors: kInvalidArgument for an image
+/// The channels, and the sizes of input, output and kernel, of a pooling of an image [C, H, W]. pool_stride() gives the
+/// stride. Errors: kInvalidArgument for an image
 /// without three dimensions, a list attribute of a wrong length or with a number above 2^20, or a window that does not
 /// fit. Also for padding above half the kernel, because a window could then cover padding alone.
 Result<PoolDims> pool_dims(const OpArgs& args, const std::vector<std::int64_t>& image);

@@ -14,7 +14,7 @@ Value sample_int(const IntRange& range, Rng& rng) {
   const std::int64_t last = *domain_size(range) - 1;
   if (!range.log)
     return range.lo + range.step * static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(last) + 1));
-  // Half a unit on both sides gives the end values the same probability as the others.
+  // Half a unit on both sides: with step 1, the end values have intervals as wide as the others.
   const auto lo = static_cast<double>(range.lo);
   const auto top = static_cast<double>(range.lo + last * range.step);
   const double x = portable_exp(rng.uniform(portable_log(lo - 0.5), portable_log(top + 0.5)));

@@ -12,7 +12,7 @@ namespace lanista::plan {
 struct Bounds {
   double area = 0;     ///< All work, each trial at its most efficient width, spread evenly over the workers.
   double longest = 0;  ///< The longest trial at its fastest width.
-  double memory = 0;   ///< Sum of memory times least seconds of each trial, over the usable memory.
+  double memory = 0;   ///< Sum of memory times least seconds of each trial, over the usable memory of all workers.
   double dual = 0;     ///< Bound for schedules in which each trial keeps its width; at least area and longest.
   double elastic = 0;  ///< Bound for all schedules; at most dual.
 

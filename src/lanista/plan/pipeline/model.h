@@ -99,7 +99,8 @@ struct Problem {
 /// curves with no or more than 64 sizes. So are no operators or more than kMaxOperators, more than kMaxDeviceClasses
 /// classes or kMaxDevices devices, and links that are not symmetric.
 Result<void> check(const Problem& problem);
-/// Checks a model. Errors: kInvalidArgument with the wrong operator or edge, and what is allowed.
+/// Checks a model: operators, edges, their number, the batch, parameter_copies, and that there is no cycle. Errors:
+/// kInvalidArgument with what is wrong, mostly with what is allowed.
 Result<void> check(const Model& model);
 /// Checks devices. Errors: kInvalidArgument with the wrong class or link, and what is allowed.
 Result<void> check(const Devices& devices);

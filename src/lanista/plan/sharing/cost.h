@@ -17,11 +17,13 @@ struct OperatorWork {
   std::int64_t batch = 1;                        ///< Samples of a batch.
   bool input_grad = false;                       ///< True: the backward pass computes gradients of its inputs.
   bool weight_grad = false;                      ///< True: its weights are trained.
-  double launches = 0;                           ///< Kernel launches of the step; 0 for a node that only names a value.
-  double flops = 0;                              ///< FLOPs of both passes over the batch.
-  double in_bytes = 0;                           ///< Bytes of its inputs, counted once for every pass that reads them.
-  double other_bytes = 0;                        ///< Bytes of outputs and weights that both passes read or write.
-  double host_us = 0;                            ///< Microseconds of a data step for the batch; 0 for other nodes.
+  /// Kernel launches of the step; 0 for a data step, and for a node that only names a value.
+  double launches = 0;
+  double flops = 0;     ///< FLOPs of both passes over the batch.
+  double in_bytes = 0;  ///< Bytes of its inputs, counted once for every pass that reads them.
+  /// Bytes of outputs and weights, counted once for each launch, and of the gradients of the inputs if `input_grad`.
+  double other_bytes = 0;
+  double host_us = 0;  ///< Microseconds of a data step for the batch; 0 for other nodes.
 };
 
 /// Predicts the times of a machine. Implementations are pure functions: they read no clock and no file.
@@ -30,8 +32,8 @@ class CostModel {
   virtual ~CostModel() = default;
   /// Returns the microseconds of one step of one operator that computes all `lanes`. `lanes` is not empty.
   virtual double op_us(std::span<const OperatorWork* const> lanes) const = 0;
-  /// Returns the microseconds to copy inputs of lanes to contiguous memory. `bytes` is the sum of their sizes over the
-  /// lanes.
+  /// Returns the microseconds to copy `bytes` bytes to or from contiguous memory: inputs of lanes, and their gradients
+  /// if these are copied back.
   virtual double copy_us(double bytes) const = 0;
   /// Returns the microseconds to write `bytes` to the cache of prefix values.
   virtual double store_us(double bytes) const = 0;

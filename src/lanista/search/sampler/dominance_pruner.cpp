@@ -6,9 +6,9 @@
 namespace lanista::search {
 namespace {
 
-/// Returns the key of a line. It is equal for proposals that differ only in the parameters `along`, in their seed and
-/// in their budget. A model is compared by its graph. If one of the parameters is a choice inside the model, it is
-/// compared by its base and its mutations.
+/// Returns the key of a line. It is equal for proposals that differ only in the parameters `along`, in their seed, and
+/// in their budget if they have equal horizons. A model is compared by its graph. If one of the parameters is a choice
+/// inside the model, it is compared by its base and its mutations.
 Digest line_digest(const study::Proposal& proposal, const std::vector<std::string>& along) {
   const bool is_of_model = std::ranges::any_of(along, [](const auto& name) { return space::is_model_choice(name); });
   space::Sample rest = proposal.sample;

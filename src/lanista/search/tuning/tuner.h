@@ -113,8 +113,9 @@ Result<TuneRules> tune_rules(const PluginConfig& tune);
 /// of check_batches.
 Result<TuneRules> tune_rules(const Recipe& recipe);
 /// Returns the rules of one search. TuneRules::time is multiplied by `longer` (search_length_factor). In later searches
-/// than the trial's first it is also multiplied by later_search_factor, if halving is above 0. There it is at least two
-/// updates of the largest batch, if an update has several steps: the next update shows what the last one did.
+/// than the trial's first it is also multiplied by later_search_factor, if halving is above 0. In later searches, with
+/// or without halving, it is at least two updates of the largest batch, if an update has several steps: the next update
+/// shows what the last one did.
 TuneRules rules_for_search(TuneRules rules, bool is_first, std::int64_t longer);
 
 /// Returns `space` with its logarithmic ranges of real numbers limited to at most `reach` times more or less than the

@@ -287,7 +287,7 @@ class CudaBlockDevice final : public BlockDevice {
   std::mutex mutex_;
 };
 
-// Parses "0", "0/512" or "0/512x2".
+// Parses "0" or "0/512x2".
 Result<std::pair<int, std::optional<LaunchShape>>> parsed(std::string_view name) {
   int number = -1, threads = 0, team = 1, used = 0;
   const std::string text(name);

@@ -56,7 +56,8 @@ class BlockExecutable final : public program::SingleObjectExecutable {
   void profile_step(const program::Batch& batch, const program::LaneHyper& hyper,
                     const std::function<void()>& done) override;
 
-  /// Sets the limit of the staging memory for batches, in bytes. Two steps always fit. A chunk that needs more runs in
+  /// Sets the limit of the staging memory for batches, in bytes. Two steps always fit. Executables of
+  /// one launch divide it. A chunk that needs more runs in
   /// rounds.
   void set_max_staging_bytes(std::int64_t bytes) { max_staging_bytes_ = bytes; }
   /// Returns the number of rounds of all chunks so far. A round is one upload of batches and one launch.

@@ -180,7 +180,7 @@ void BlockExecutable::begin(const program::Chunk& chunk, std::span<program::Lane
   }
 }
 
-// Allocates staging memory for the rest of the chunk, or for as many steps as the limit allows; at least one step.
+// Allocates staging memory for the rest of the chunk, or for as many steps as the limit allows; at least two steps.
 void BlockExecutable::allocate_staging(std::int64_t lanes, std::int64_t most) {
   const std::int64_t step = std::max<std::int64_t>(lanes, 1) * staging_bytes_per_lane_,
                      left = chunk_.steps - next_step_;

@@ -4,9 +4,10 @@
 
 namespace lanista::formats::onnx {
 
-/// The ONNX mappings of convolutions and pools.
+/// The mappings by which the ONNX export writes convolutions and pools.
 OnnxMappings window_mappings();
-/// The ONNX mappings of piecewise activations, slices, resizing of images, and operators along the channels.
+/// The mappings by which the ONNX export writes piecewise activations, slices, resizing of images, and operators along
+/// the channels.
 OnnxMappings image_mappings();
 
 }  // namespace lanista::formats::onnx
