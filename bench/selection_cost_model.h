@@ -9,28 +9,24 @@ namespace lanista::bench {
 
 /// The work of one epoch with an example selector. A value of 1 means once for every training row.
 struct SelectionWork {
-  double scored = 0;       ///< Forward passes that only give losses for the selection.
-  double chosen = 0;       ///< Rows among which the selector chose.
-  double trained = 0;      ///< Rows that were trained on.
-  double queued = 0;       ///< Trained rows that waited in the queue for a full batch.
-  double evaluations = 0;  ///< Evaluations of the validation part, without the one that ends the epoch.
+  double scored = 0;   ///< Forward passes that only give losses for the selection.
+  double chosen = 0;   ///< Rows among which the selector chose.
+  double trained = 0;  ///< Rows that were trained on.
+  double queued = 0;   ///< Trained rows that waited in the queue for a full batch.
 };
 
 /// Returns the work of selector `select` in epoch `epoch` (from 0) of `epochs`. `trained` and `queued` stay 0.
 ///
-/// `won` counts for `auto` only: true if its last comparison was won by the selection. Errors: kInvalidArgument for
-/// wrong options.
-Result<SelectionWork> selection_work(const study::PluginConfig& select, std::int64_t epochs, std::int64_t epoch,
-                                     bool won);
+/// Errors: kInvalidArgument for wrong options.
+Result<SelectionWork> selection_work(const study::PluginConfig& select, std::int64_t epochs, std::int64_t epoch);
 
 /// Milliseconds of each part of the work for all rows.
 struct SelectionCosts {
-  double read = 0;      ///< Loop over the batches.
-  double forward = 0;   ///< Forward passes for losses.
-  double choose = 0;    ///< Selector.
-  double queue = 0;     ///< Queue of chosen rows.
-  double train = 0;     ///< Forward pass, backward pass and update.
-  double evaluate = 0;  ///< Evaluation of the validation part.
+  double read = 0;     ///< Loop over the batches.
+  double forward = 0;  ///< Forward passes for losses.
+  double choose = 0;   ///< Selector.
+  double queue = 0;    ///< Queue of chosen rows.
+  double train = 0;    ///< Forward pass, backward pass and update.
 };
 
 /// Predicts the milliseconds of an epoch, as in the model of Selective-Backprop with the cost of the selection.

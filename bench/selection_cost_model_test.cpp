@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lanista/exec/train/selection.h"
+#include "support/io/data/random_selector.h"
 
 namespace lanista::bench {
 namespace {
@@ -31,11 +32,10 @@ TEST(SelectionCostModel, EqualsClosedFormWithoutOverhead) {
 }
 
 TEST(SelectionCostModel, ScalesEachPartByItsWork) {
-  const SelectionCosts parts{
-      .read = 1, .forward = 10, .choose = 100, .queue = 1000, .train = 10'000, .evaluate = 100'000};
+  const SelectionCosts parts{.read = 1, .forward = 10, .choose = 100, .queue = 1000, .train = 10'000};
   EXPECT_EQ(predict_epoch_milliseconds(parts, {}), 1);
-  const SelectionWork work{.scored = 0.5, .chosen = 0.25, .trained = 2, .queued = 4, .evaluations = 3};
-  EXPECT_EQ(predict_epoch_milliseconds(parts, work), 324'031);
+  const SelectionWork work{.scored = 0.5, .chosen = 0.25, .trained = 2, .queued = 4};
+  EXPECT_EQ(predict_epoch_milliseconds(parts, work), 24'031);
 }
 
 // The oracle is the selection itself, which counts the losses that it receives.
@@ -47,8 +47,8 @@ TEST(SelectionCostModel, CountsRequestedLosses) {
       {"selective", {{"beta", 0}}},
       {"selective", {{"beta", 2}, {"warmup_epochs", 4}, {"until", 0.7}}},
       {"selective", {{"beta", 1}, {"stale", 3}, {"warmup_epochs", 0}}},
-      {"batch", {{"keep", 0.5}, {"from", 0.3}, {"until", 0.9}, {"interrupt", 2}}},
-      {"batch", {{"keep", 0.25}, {"interrupt", 4}}}};
+      {"random", {{"keep", 0.5}, {"from", 0.3}, {"until", 0.9}, {"interrupt", 2}}},
+      {"selective", {{"beta", 3}, {"interrupt", 4}}}};
   std::vector<std::int64_t> rows(kRows);
   std::iota(rows.begin(), rows.end(), 0);
   for (const study::PluginConfig& select : selects) {
@@ -57,7 +57,8 @@ TEST(SelectionCostModel, CountsRequestedLosses) {
     recipe.epochs = kEpochs;
     recipe.batch = kBatch;
     recipe.select = select;
-    auto selection = *train::Selection::make(recipe, {.seed = 3, .rows = kRows});
+    auto selection =
+        *train::Selection::make(recipe, {.seed = 3, .rows = kRows}, data::testing::selectors_with_random());
     double counted = 0;
     for (std::int64_t epoch = 0; epoch < kEpochs; ++epoch) {
       for (std::int64_t batch = 0; batch < kBatches; ++batch) {
@@ -67,7 +68,7 @@ TEST(SelectionCostModel, CountsRequestedLosses) {
                             std::vector<double>(selection.requested_positions(position, some).size(), 1.0));
         selection.step_done();
       }
-      const auto work = selection_work(select, kEpochs, epoch, false);
+      const auto work = selection_work(select, kEpochs, epoch);
       ASSERT_TRUE(work) << work.error().text();
       counted += work->scored * kRows;
     }
@@ -75,13 +76,9 @@ TEST(SelectionCostModel, CountsRequestedLosses) {
   }
 }
 
-TEST(SelectionCostModel, AutoSelectsNothingBeforeItWins) {
-  const study::PluginConfig select{"auto", {{"beta", 1}}};
-  EXPECT_EQ(selection_work(select, 9, 3, false)->chosen, 0);
-  EXPECT_EQ(selection_work(select, 9, 3, true)->chosen, 1);
-  EXPECT_EQ(selection_work(select, 9, 3, true)->scored, 1);
-  EXPECT_EQ(selection_work({}, 9, 3, true)->scored, 0);
-  EXPECT_EQ(selection_work({"selectiv", {}}, 9, 3, true).error().where, "selectiv");
+TEST(SelectionCostModel, RefusesUnknownSelectors) {
+  EXPECT_EQ(selection_work({}, 9, 3)->scored, 0);
+  EXPECT_EQ(selection_work({"selectiv", {}}, 9, 3).error().where, "selectiv");
 }
 
 }  // namespace

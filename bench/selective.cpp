@@ -19,9 +19,9 @@
 #include "lanista/base/rng.h"
 #include "lanista/exec/kernels/kernels.h"
 #include "lanista/exec/train/lane_group.h"
-#include "lanista/exec/train/select_check.h"
 #include "lanista/model/autodiff/training_step.h"
 #include "lanista/model/mutate/model_space.h"
+#include "support/io/data/random_selector.h"
 
 namespace lanista::bench {
 namespace {
@@ -88,10 +88,7 @@ std::vector<SelectiveArm> make_arms() {
           {"selective-2", by_loss(2, 1)},
           {"selective-3", by_loss(3, 1)},
           {"stale-2", by_loss(1, 2)},
-          {"stale-3", by_loss(1, 3)},
-          {"auto", {"auto", {{"beta", 1}, {"backward", 1}}}},  // a forward pass is half of a step here
-          {"auto-every-5", {"auto", {{"beta", 1}, {"backward", 1}, {"every", 5}}}},
-          {"batch", {"batch", {{"keep", 0.5}, {"from", 0.5}, {"until", 0.9}, {"interrupt", 2}}}}};
+          {"stale-3", by_loss(1, 3)}};
 }
 
 double median(std::vector<double> values) {
@@ -111,8 +108,7 @@ std::vector<SelectiveArm> part_arms() {
   return {{"all", {}},
           {"sampled", of("random", {{"keep", 0.001}})},
           {"ranked", of("selective", {{"beta", 100}, {"floor", 0}, {"stale", kNever}})},  // losses of the first pass
-          {"scored", of("selective", {{"beta", 100}, {"floor", 0}})},
-          {"scored-batch", of("batch", {{"keep", 1.0 / 32}})}};
+          {"scored", of("selective", {{"beta", 100}, {"floor", 0}})}};
 }
 
 /// The values of a training after each epoch.
@@ -121,7 +117,6 @@ struct SelectiveCurve {
   std::vector<double> seconds;      ///< CPU seconds of training since the begin
   std::vector<double> backward;     ///< backward passes of examples since the begin
   std::vector<SelectionWork> work;  ///< work of the epoch
-  std::vector<double> evaluation;   ///< CPU seconds of the evaluation of the epoch
 };
 
 /// A training that runs epoch by epoch.
@@ -140,7 +135,8 @@ class Training {
                                     .trial_seed = seed,
                                     .data_seed = seed,
                                     .data = &task.data,
-                                    .step_ops = &ops};
+                                    .step_ops = &ops,
+                                    .selectors = data::testing::selectors_with_random()};
     LANISTA_ASSIGN(auto training, TimedTraining::make(input));
     return Training(recipe, static_cast<double>(task.data.rows(data::Part::kTrain).size()), std::move(training));
   }
@@ -149,30 +145,19 @@ class Training {
   const SelectiveCurve& curve() const { return curve_; }
 
   Result<void> epoch() {
-    const auto check = [](train::LaneGroup& group, train::TrialRun& run) -> Result<void> {
-      if (!train::is_select_check_due(run)) return {};
-      LANISTA_ASSIGN(const bool done, train::run_select_check(group, run, [] { return false; }));
-      LANISTA_CHECK(done, "no pause is requested");
-      return {};
-    };
-    LANISTA_TRY(training_->epoch(1, check));
+    LANISTA_TRY(training_->epoch(1));
     const study::Measurement& measurement = training_->run().progress().measurements().back();
     const auto& metrics = measurement.metrics;
-    for (const study::SelectBranch& branch : measurement.selecting) {
-      if (branch.kept) won_ = branch.selects;
-    }
-    LANISTA_ASSIGN(SelectionWork work, selection_work(recipe_.select, recipe_.epochs, std::ssize(curve_.error), won_));
+    LANISTA_ASSIGN(SelectionWork work, selection_work(recipe_.select, recipe_.epochs, std::ssize(curve_.error)));
     const auto trained = metrics.find("trained_rows");
     const double rows = trained != metrics.end() ? trained->second : rows_;
     backward_ += rows;
     work.trained = rows / rows_;
     if (work.chosen > 0) work.queued = work.trained - (1 - work.chosen);  // without batches that train completely
-    for (const study::SelectBranch& branch : measurement.selecting) count(branch, work);
     curve_.error.push_back(100 * (1 - metrics.at("val_accuracy")));
     curve_.seconds.push_back(training_->seconds());
     curve_.backward.push_back(backward_);
     curve_.work.push_back(work);
-    curve_.evaluation.push_back(training_->evaluation());
     return {};
   }
 
@@ -180,25 +165,8 @@ class Training {
   Training(const study::Recipe& recipe, double rows, std::unique_ptr<TimedTraining> training)
       : recipe_(recipe), rows_(rows), training_(std::move(training)) {}
 
-  // Adds the work of a branch. A lost branch counts as backward passes. Both branches are evaluated.
-  void count(const study::SelectBranch& branch, SelectionWork& work) {
-    work.evaluations += 1;
-    if (branch.kept) return;
-    const auto batch = static_cast<double>(recipe_.batch);
-    backward_ += branch.cost * batch;
-    const double read = static_cast<double>(branch.steps) * batch;
-    const double scored = branch.selects ? read : 0;
-    // With `backward: 1`, a forward pass counts as much as a backward pass, and a step is both.
-    const double trained = (2 * branch.cost * batch - scored) / 2;
-    work.scored += scored / rows_;
-    work.chosen += scored / rows_;
-    work.trained += trained / rows_;
-    if (branch.selects) work.queued += trained / rows_;
-  }
-
   study::Recipe recipe_;
   double rows_ = 0, backward_ = 0;
-  bool won_ = false;
   std::unique_ptr<TimedTraining> training_;
   SelectiveCurve curve_;
 };
@@ -260,10 +228,6 @@ SelectionCosts parts_of(const std::string& kind, const std::vector<SelectiveCurv
   parts.forward = without(curves[3]) - without(curves[2]);
   parts.choose = without(curves[2]) - parts.read;
   if (kind == "random") parts.choose = alone.sampling;
-  if (kind == "batch") parts.choose = without(curves[4]) - parts.read - parts.forward;
-  for (std::size_t e = 1; e < epochs; ++e) {
-    parts.evaluate += 1e3 * curves[0].evaluation[e] / static_cast<double>(epochs - 1);
-  }
   return parts;
 }
 
@@ -280,10 +244,8 @@ void print_parts(const Task& task, const std::vector<std::vector<SelectiveCurve>
     parts["read"].push_back(all.read);
     parts["forward"].push_back(all.forward);
     parts["train"].push_back(all.train);
-    parts["evaluate"].push_back(all.evaluate);
     parts["choose random"].push_back(of("random").choose);
     parts["choose selective"].push_back(all.choose);
-    parts["choose batch"].push_back(of("batch").choose);
     parts["queue"].push_back(all.queue);
   }
   for (const auto& [part, values] : parts)

@@ -108,12 +108,21 @@ outputs_of_training() {
   hashed resumed/model.onnx ../resumed/best/model.onnx
 }
 
+# refusals_of_training: what is refused, with its reason, since the study has an option that was removed
+refusals_of_training() {
+  for command in "resume ../study --trials 1" "repeat ../study#1"; do
+    # shellcheck disable=SC2086  # words without spaces
+    { echo "\$ lanista $command" && "$lanista" $command 2>&1 < /dev/null; echo "exit code $?"; } >> text
+  done
+}
+
 # outputs NAME: all outputs in $work/NAME/read and $work/NAME/trained
 outputs() {
   tar -xzof "$here/studies/$1.tar.gz" -C "$work" || return 1
   cd "$work/$1" && mkdir read trained || return 1
   input=$(echo new.*)
   (cd read && outputs_of_study "$input") || return 1
+  case $1 in removed-*) cd trained && refusals_of_training && return ;; esac
   # A part that the machine cannot do is skipped with its reason: training in another numeric class gives other bits.
   recorded=$(sed -n 's/.*"class":"\([^"]*\)","record":"numerics".*/\1/p' read/canonical.jsonl | head -1)
   if [ "$recorded" != "$class" ]; then

@@ -53,6 +53,7 @@ write_inputs() {
   esac
   case $1 in
     paused) points 800 1 > table.csv ;;
+    removed-reducible) awk -F, '{ print $1 "," $2 "," (NR > 1 ? NR % 7 / 10 : "loss") "," $3 }' table.csv > losses.csv ;;
     folds) flats 120 3 > table.csv && flats 12 4 > labelled.csv && cut -d, -f1-3 labelled.csv > new.csv ;;
     text)
       awk 'BEGIN {
@@ -160,6 +161,40 @@ implied:
   - {when: diverged, along: batch, direction: down}
 strategy: {name: grid, slots: 2}
 budget: {trials: 7}
+keep: {top: 1}
+END
+    # Studies with options that were removed in 0.2.0; the build before the removal made them.
+    removed-race) cat << 'END' ;;
+name: removed-race
+data: {source: "csv:table.csv", batch: 16}
+model: {base: builtin:small-mlp}
+space: {mutate: [{widen: {by: [0.5]}}], params: {lr: "log(1e-2, 0.2)"}}
+train: {epochs: 2, start: parent, start_race: 4}
+goal: maximize val_accuracy
+strategy: {name: evolution, population: 4, tournament: 2, slots: 2}
+budget: {trials: 6}
+keep: {top: 1}
+END
+    removed-auto) cat << 'END' ;;
+name: removed-auto
+data: {source: "csv:table.csv", batch: 16}
+model: {base: builtin:small-mlp}
+space: {params: {lr: "log(1e-2, 0.3)"}}
+train: {epochs: 4, select: {auto: {steps: 6}}}
+goal: maximize val_accuracy
+strategy: {name: random, slots: 2}
+budget: {trials: 3}
+keep: {top: 1}
+END
+    removed-reducible) cat << 'END' ;;
+name: removed-reducible
+data: {source: "csv:losses.csv?holdout=loss", batch: 16}
+model: {base: builtin:small-mlp}
+space: {params: {lr: "log(1e-2, 0.3)"}}
+train: {epochs: 4, select: {reducible: {keep: 0.5}}}
+goal: maximize val_accuracy
+strategy: {name: random, slots: 2}
+budget: {trials: 3}
 keep: {top: 1}
 END
     select) cat << 'END' ;;

@@ -17,7 +17,6 @@
 #include "lanista/engine/local/repeat.h"
 #include "lanista/exec/backends/device.h"
 #include "lanista/io/data/dataset.h"
-#include "lanista/io/data/selection_comparison.h"
 
 namespace lanista::cli {
 namespace {
@@ -53,6 +52,10 @@ int repeat_trial(const RepeatRequest& request) {
     return print_error(
         {Code::kFailedPrecondition, "the trial has no measurement, so it cannot be repeated", request.target});
   }
+  if (!config.removed.empty()) {
+    return print_error(
+        {Code::kFailedPrecondition, "the trial cannot be repeated: " + config.removed.front(), request.target});
+  }
   const auto data = data::open(config.data, loaded->folder, real_file_system(), config.strategy.repeat);
   if (!data) return print_error(data.error());
   auto line = engine::lineage_jobs(loaded->view, data->spec(), trial, trial.measurements.back().epoch, loaded->model);
@@ -70,12 +73,6 @@ int repeat_trial(const RepeatRequest& request) {
   // never forks from another one.
   const bool tuned = !job->recipe.tune.name.empty() && job->recipe.tune.name != study::kReplaySchedule;
   if (tuned) job->recipe.tune = study::replay_schedule(study::schedule_of(trial.measurements));
-  for (engine::LineageSegment& each : *line) {
-    const bool found = each.job.recipe.select.name == data::kSelectionAuto;
-    if (!found) continue;
-    const auto& source = loaded->view.trials[each.job.trial.value - 1];
-    each.job.recipe.select = data::with_recorded_selection(each.job.recipe.select, source.measurements);
-  }
   const store::CheckpointStore checkpoints(real_file_system(), loaded->folder);
   const auto repeated = runtime::repeat_lineage(
       *line, config.train.measured.metrics, *data,

@@ -60,32 +60,6 @@ Result<void> check_start(const study::TrainConfig& train) {
   return {};
 }
 
-/// Checks the start race.
-Result<void> check_race(const study::TrainConfig& train) {
-  if (train.start.race == 0) return {};
-  const auto refused = [&](const std::string& what) -> Result<void> {
-    return Error{Code::kInvalidArgument, "is " + std::to_string(train.start.race) + what, "train.start_race"};
-  };
-  if (train.start.race < 0 || train.start.race > study::kMaxRaceSteps) {
-    return refused("; it must be 0 to " + std::to_string(study::kMaxRaceSteps));
-  }
-  if (train.start.from == study::kStartOff) {
-    return refused(", and train.start is off, so there is nothing to race; allowed there: parent, study, zoo, file");
-  }
-  if (!train.select.name.empty()) {
-    return refused(", and train.select makes start candidates train on different samples; leave out one of the two");
-  }
-  if (train.tune.name == study::kAdaptive) {
-    return refused(
-        ", and data.batch: adaptive(…) measures the noise of a trial's own steps, which start candidates do not have; "
-        "leave out one of the two");
-  }
-  if (!train.tune.name.empty()) {
-    return refused(", and train.tune searches at a trial's beginning itself; leave out one of the two");
-  }
-  return {};
-}
-
 }  // namespace
 
 Result<void> check_config(const study::StudyConfig& config) {
@@ -120,7 +94,6 @@ Result<void> check_config(const study::StudyConfig& config) {
     return Error{Code::kInvalidArgument, "names no folder", "train.zoo"};
   }
   LANISTA_TRY(check_start(config.train));
-  LANISTA_TRY(check_race(config.train));
   if (config.run.width > 1 && config.run.pipeline != 1) {
     return Error{Code::kInvalidArgument,
                  "workers share a trial's steps by the shards of its batch or by its operators, not by both; leave out "

@@ -239,6 +239,12 @@ Result<std::unique_ptr<Engine>> Engine::resume(const std::string& folder, const 
     warn("nulls_read_as_nan", {{"folder", folder}, {"numbers", state.lost_null_metrics}});
   log.release_existing();
 
+  if (!state.view.config.removed.empty() && (!state.view.end_reason || !extension.empty())) {
+    return Error{Code::kFailedPrecondition,
+                 "the study cannot be continued: " + state.view.config.removed.front() +
+                     "; it can be shown, exported and used for prediction",
+                 folder};
+  }
   LANISTA_TRY(check_extension(state, extension));
   LANISTA_TRY(check_data(state, *services.data));
   LANISTA_TRY(check_folds(state.view.config, *services.data));

@@ -314,7 +314,7 @@ TEST(Engine, RefusesInvalidGrowingEpochs) {
             "train.all_rows_at: is " + epochs +
                 ", and an epoch is then a pass over a share of the rows; leave out train.steps_per_epoch");
   EXPECT_EQ(refused([](auto& train) {
-              train.select = {"random", {{"keep", 0.5}}};
+              train.select = {"selective", {{"beta", 1}}};
             }),
             "train.all_rows_at: is " + epochs +
                 ", and train.select remembers what all rows have lost; leave out one of the two");

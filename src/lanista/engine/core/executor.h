@@ -45,21 +45,6 @@ struct ForkedRun {
   std::vector<study::Measurement> measurements;
 };
 
-/// A start race (study::StartRace): other start candidates that train against Job::start before the first step. Random
-/// values always take part and are not listed.
-struct StartRaceSetup {
-  std::int64_t steps = 0;  ///< Training steps of each candidate in the race; 0: no race.
-  /// One start candidate.
-  struct Alternative {
-    study::Start start;                              ///< Source of its first weights.
-    std::optional<zoo::TransferPlan> transfer = {};  ///< How these weights become those of the model, as Job::transfer.
-    double ease = 1;  ///< The value of Recipe::ease (a factor of the learning rate) if this candidate wins.
-    std::optional<graph::Graph> parent = {};  ///< Model of the source, as Job::parent.
-  };
-  /// Candidates in addition to Job::start and random values, the most useful first.
-  std::vector<Alternative> alternatives = {};
-};
-
 /// What an executor needs to train one trial: everything that determines its numbers, and the checkpoint to resume
 /// from.
 struct Job {
@@ -86,7 +71,6 @@ struct Job {
   /// (train.start_shrink). The worker that reads the weights then computes `transfer` again. Absent: `transfer` is
   /// final.
   std::optional<graph::Graph> parent = {};
-  StartRaceSetup race = {};        ///< The start race before its first step; no race once it has a measured epoch.
   FrozenPart frozen = {};          ///< The part that is not trained; checkpoints and states hold the other nodes only.
   study::SelectionRule keep = {};  ///< Rule that selects the epoch which gives its result and its weights.
   /// Its hyper-parameter sample, if `keep` has constraints, which may name hyper-parameters; else empty.
@@ -110,8 +94,8 @@ std::uint64_t trial_seed(const study::StudyConfig& config, TrialId trial);
 
 /// The job of a trial: a function of the configuration, the kind of targets and the trial's decisions. `model` is the
 /// trial's model. The frozen part, the transfer plans, the checkpoint, the priority and Job::logical_epoch keep their
-/// defaults. It has a start race only if the trial has no measurement yet. Errors: kInvalidArgument (a value of its
-/// hyper-parameter sample is not allowed), kDataLoss (the data have no such fold).
+/// defaults. Errors: kInvalidArgument (a value of its hyper-parameter sample is not allowed), kDataLoss (the data have
+/// no such fold).
 Result<Job> make_job(const study::StudyConfig& config, const data::DataSpec& data, const study::TrialView& trial,
                      graph::Graph model);
 

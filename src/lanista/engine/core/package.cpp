@@ -265,9 +265,6 @@ ModelPackage make_package(const study::StudyConfig& config, const data::DataSpec
   if (const auto schedule = study::schedule_of(trial.measurements); !schedule.empty()) {
     facts["schedule"] = study::replay_schedule(schedule).options.at("settings");
   }
-  if (const auto found = study::selection_changes(trial.measurements); !found.empty()) {
-    facts["selecting"] = study::selection_changes_json(found);
-  }
   ModelPackage out{{}, data, recipe.loss, config.train.measured.metrics, std::move(facts)};
   out.members.push_back({std::move(model), std::move(state), recipe.precision});
   return out;

@@ -51,12 +51,6 @@ Result<void> resolve_targets(std::string& targets, const data::DataSpec& data) {
 /// The metric that the stopping rule compares, if it names one.
 std::string rung_metric(const study::StudyConfig& config) { return config.stop.options.value("on", ""); }
 
-/// The metric that train.select: auto compares, if it names one.
-std::string select_metric(const study::StudyConfig& config) {
-  const Options& options = config.train.select.options;
-  return options.is_object() ? options.value("on", "") : "";
-}
-
 // Metrics that a study decides by are measured, even if they are not in its list.
 void add_named_metrics(study::StudyConfig& config, const study::Targets& targets, std::span<const study::Metric> own) {
   std::vector<std::string> named;
@@ -65,7 +59,6 @@ void add_named_metrics(study::StudyConfig& config, const study::Targets& targets
     named.insert(named.end(), constraint.names().begin(), constraint.names().end());
   }
   named.push_back(rung_metric(config));
-  named.push_back(select_metric(config));
   std::vector<std::string>& metrics = config.train.measured.metrics;
   for (const std::string& name : named) {
     const std::string metric(study::validation_metric(name));
@@ -206,10 +199,6 @@ Result<void> resolve_from_data(study::StudyConfig& config, const data::DataSpec&
     for (const auto& name : constraint.names()) LANISTA_TRY(check_measured(name, known, targets, "subject_to"));
   }
   LANISTA_TRY(check_trainings(config));
-  LANISTA_TRY(data::check_holdout(config.train.select, data.schema.is_object() && data.schema.contains("holdout")));
-  if (const std::string on = select_metric(config); !on.empty()) {
-    LANISTA_TRY(check_measured(on, measured, targets, "train.select.auto.on"));
-  }
   if (const std::string on = rung_metric(config); !on.empty()) {
     LANISTA_TRY(check_measured(on, measured, targets, "stop.on"));
     if (!study::more_is_better(on) && std::ranges::find(config.goals, on, &study::Goal::metric) == config.goals.end()) {

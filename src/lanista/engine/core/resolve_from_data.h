@@ -16,8 +16,8 @@ namespace lanista::engine {
 /// - Label smoothing leaves the space if the targets are no classes, unless another parameter depends on it.
 /// - A budget in steps gets the steps of its epochs, and epochs; `train.all_rows_at` is limited to these epochs.
 /// - A missing goal becomes the best validation accuracy (classes) or the lowest validation loss (other targets).
-/// - Missing metrics become the usual one, with task=next_token also perplexity. Metrics that goals, constraints, the
-///   stopping rule and `train.select: auto` name are added.
+/// - Missing metrics become the usual one, with task=next_token also perplexity. Metrics that goals, constraints and
+///   the stopping rule name are added.
 ///
 /// A second call changes nothing. `own_metrics` are metrics that the caller defines. Errors: kInvalidArgument (a
 /// setting that does not fit the data) with the key in `where`. The message has the value found and the allowed values.

@@ -24,7 +24,7 @@ bool SlotFiller::fits_budget(const study::Proposal& proposal, std::int64_t done,
   const StudyState& state = study_.state;
   if (!state.steps) return true;
   const auto steps_of = [&](const study::Proposal& trial, std::int64_t from, std::int64_t to) {
-    return most_steps(state.view.config, *study_.services.data, trial, from, to);
+    return steps_between(state.view.config, *study_.services.data, trial, from, to);
   };
   // The whole budget of running trials is reserved, so that the limit is exact.
   std::int64_t wanted = state.view.steps + steps_of(proposal, done, budget);

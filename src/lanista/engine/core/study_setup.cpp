@@ -316,19 +316,11 @@ Result<Job> make_job(const study::StudyConfig& config, const data::DataSpec& dat
   job.trial_seed = trial_seed(config, trial.id);
   job.data_seed = Rng(config.run.seed).split("data").key();
   job.logical_start = trial.logical_start;
-  const auto ease_of = [&](const study::Start* start) {
-    const bool eased = start != nullptr && start->is_chosen_by_engine && config.train.start.rate == study::kEasedRate;
-    return eased ? std::clamp(1 - start->coverage, kLeastEase, 1.0) : 1.0;
-  };
-  const study::Start* start = study::winning_start(trial);
-  if (start != nullptr) job.start = *start;
-  job.recipe.ease = ease_of(start);
-  if (start != nullptr) job.recipe.recalibrate = config.train.start.recalibrate;
-  if (trial.proposal.race && trial.measurements.empty()) {
-    job.race.steps = trial.proposal.race->steps;
-    for (const study::Start& rival : trial.proposal.race->rivals) {
-      job.race.alternatives.push_back({rival, {}, ease_of(&rival)});
-    }
+  if (const study::Start* start = study::winning_start(trial)) {
+    const bool eased = start->is_chosen_by_engine && config.train.start.rate == study::kEasedRate;
+    job.start = *start;
+    job.recipe.ease = eased ? std::clamp(1 - start->coverage, kLeastEase, 1.0) : 1.0;
+    job.recipe.recalibrate = config.train.start.recalibrate;
   }
   if (!trial.forks.empty()) {
     const study::Fork& last = trial.forks.back();

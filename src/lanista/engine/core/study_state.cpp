@@ -40,10 +40,6 @@ void StudyState::propose(TrialView trial, double logical_epoch, std::size_t wait
   OpenTrial& running = open[trial.id];
   running.logical_epoch = logical_epoch;
   running.began = trial.logical_start + (trial.proposal.race ? trial.proposal.race->time : 0);
-  if (trial.proposal.select_time > 0) {
-    auto guard = data::selection_comparison(view.config.train.select, study::full_epochs(trial.proposal));
-    if (guard) running.guard = *std::move(guard);
-  }
   const auto asked = take_waiting([&waiting_index](const search::Member& m) {
     return std::holds_alternative<search::NewTrial>(m) && waiting_index-- == 0;
   });
@@ -71,10 +67,7 @@ std::optional<StudyState::WaitingMember> StudyState::take_waiting(
 
 double StudyState::due(TrialId id, std::int64_t epoch) const {
   const OpenTrial& running = open.at(id);
-  const double trained = static_cast<double>(epoch - running.began_after_epoch) * running.logical_epoch;
-  if (!running.guard) return running.began + trained;
-  const auto checks = static_cast<double>(running.guard->count_checks(running.began_after_epoch, epoch));
-  return running.began + trained + checks * trial(id).proposal.select_time;
+  return running.began + static_cast<double>(epoch - running.began_after_epoch) * running.logical_epoch;
 }
 
 void StudyState::begin_group(const search::TrialGroup& group) {
@@ -299,9 +292,6 @@ Result<void> StudyState::apply(const Record& record, const std::function<void(co
       const auto& race = trial(id).proposal.race;
       if (!m.race.empty() && (m.epoch != 1 || !race || std::ssize(m.race) != race->racers())) {
         return damaged(name_of(id) + " reports a start race that it did not have");
-      }
-      if (!m.selecting.empty() && view.config.train.select.name != data::kSelectionAuto) {
-        return damaged(name_of(id) + " reports a check of train.select, which is not auto");
       }
       measure(m);
       on_event(study::Measured{std::move(m)});

@@ -11,7 +11,6 @@
 #include "lanista/engine/core/engine.h"
 #include "lanista/engine/core/record_bodies.h"
 #include "lanista/engine/remote/worker_history_builder.h"
-#include "lanista/io/data/selection_comparison.h"
 #include "lanista/search/sampler/dominance_pruner.h"
 
 namespace lanista::engine {
@@ -25,8 +24,6 @@ struct OpenTrial {
   std::optional<study::Verdict> verdict;  ///< Verdict that is recorded and not yet applied; absent: none.
   bool cancel_asked = false;              ///< True: a request to stop this trial is recorded.
   double priority = 0;                    ///< Priority of its trial group.
-  /// Its selection comparisons, each of which adds Proposal::select_time to its logical clock; absent: it makes none.
-  std::optional<data::SelectionComparison> guard;
   std::string paused_state;  ///< Address of its state while it is paused; empty: it runs, or no state is kept.
   std::optional<Digest> paused_state_hash;  ///< Hash of that state; absent: there is none.
 };

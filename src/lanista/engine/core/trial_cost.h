@@ -1,9 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 
-#include "lanista/io/data/selection_comparison.h"
 #include "lanista/io/data/spec.h"
 #include "lanista/search/study/config.h"
 #include "lanista/search/study/trial.h"
@@ -15,17 +13,9 @@ namespace lanista::engine {
 /// gives all data; the trial then fails when it starts. The reference points into `data`.
 const data::DataSpec& fold_data(const data::DataSpec& data, const study::Proposal& proposal);
 
-/// The selection comparisons of a proposal (`train.select: auto`); nullopt: it makes none.
-std::optional<data::SelectionComparison> selection_checks(const study::StudyConfig& config,
-                                                          const study::Proposal& proposal);
-
-/// Training steps of each candidate in a proposal's start race, at most one less than its first epoch has; 0: no race.
-std::int64_t race_steps(const study::StudyConfig& config, const data::DataSpec& data, const study::Proposal& proposal);
-
-/// Largest possible number of training steps in the epochs `from` + 1 to `to`. It includes the steps that selection
-/// comparisons and start races discard.
-std::int64_t most_steps(const study::StudyConfig& config, const data::DataSpec& data, const study::Proposal& proposal,
-                        std::int64_t from, std::int64_t to);
+/// Number of training steps in the epochs `from` + 1 to `to`.
+std::int64_t steps_between(const study::StudyConfig& config, const data::DataSpec& data,
+                           const study::Proposal& proposal, std::int64_t from, std::int64_t to);
 
 /// Logical duration of one epoch of a proposal, in FLOPs: steps x batch size x 3 x forward FLOPs of its model for one
 /// sample (at least 1). The steps are those of an epoch over all rows, also if epochs grow.

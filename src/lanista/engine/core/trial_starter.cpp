@@ -5,26 +5,10 @@
 
 #include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/trial_cost.h"
-#include "lanista/search/study/start_race.h"
 
 namespace lanista::engine {
 
 using store::RecordType;
-
-void TrialStarter::set_extra_times(study::Proposal& proposal, double logical_epoch) const {
-  const study::StudyConfig& config = study_.state.view.config;
-  const data::DataSpec& data = fold_data(*study_.services.data, proposal);
-  if (const auto checks = selection_checks(config, proposal)) {
-    const std::int64_t length = epoch_schedule_of(config, data, proposal.sample).length;
-    const auto steps = static_cast<double>(checks->max_discarded_steps(length));
-    proposal.select_time = logical_epoch * steps / static_cast<double>(length);
-  }
-  if (proposal.race) {
-    const study::EpochSchedule epochs = epoch_schedule_of(config, data, proposal.sample);
-    const auto steps = static_cast<double>(study::discarded_steps(*proposal.race));
-    proposal.race->time = logical_epoch * steps / static_cast<double>(epochs.length);
-  }
-}
 
 Result<void> TrialStarter::propose(study::Proposal proposal, std::size_t waiting_index) {
   StudyState& state = study_.state;
@@ -39,7 +23,6 @@ Result<void> TrialStarter::propose(study::Proposal proposal, std::size_t waiting
     LANISTA_ASSIGN(proposal.start->address, kept_.address_of(*proposal.start));
   }
   LANISTA_ASSIGN(const auto of_zoo, starts_.choose_start(view.id, proposal, built.model));
-  set_extra_times(proposal, logical_epoch);
   const bool first_use = of_zoo && !state.view.zoo_models.contains(of_zoo->id);
   const Digest key = study::run_key(proposal);
   view.proposal = std::move(proposal);

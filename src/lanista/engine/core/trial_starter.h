@@ -39,8 +39,6 @@ class TrialStarter {
   Result<void> resume(const search::ResumeTrial& member);
 
  private:
-  /// Sets the logical time that selection checks and the start race of a proposal add.
-  void set_extra_times(study::Proposal& proposal, double logical_epoch) const;
   /// The fork with the address of its state; nullopt: the state is not kept. Errors: kInvalidArgument (there was none).
   Result<std::optional<study::Fork>> resolve_fork(TrialId id, study::Fork fork) const;
 

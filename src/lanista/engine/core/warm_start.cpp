@@ -269,9 +269,6 @@ Result<void> plan_start(Job& job, const study::StudyView& view, const graph::OpT
     return {};
   };
   if (job.start) LANISTA_TRY(plan_of(*job.start, job.transfer, job.parent));
-  for (StartRaceSetup::Alternative& rival : job.race.alternatives) {
-    LANISTA_TRY(plan_of(rival.start, rival.transfer, rival.parent));
-  }
   return {};
 }
 

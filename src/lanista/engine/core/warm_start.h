@@ -114,7 +114,7 @@ Result<graph::Graph> adapt_base(const graph::Graph& base, const data::DataSpec& 
 /// The model from which a start takes its weights: of a zoo model, of the start file, or of a trial. Errors: kDataLoss
 /// (the study has no such model), those of study::trial_model.
 Result<graph::Graph> start_model(const study::StudyView& view, const study::Start& start, const graph::OpTable& ops);
-/// Sets Job::transfer, and the transfer plans of its start race. It also sets the parent models if the loss selects
+/// Sets Job::transfer. It also sets the parent models if the loss selects
 /// their units (train.start_shrink), but not for a start file or a job with a frozen part. The job's frozen part must
 /// be set before. A start without a plan or an address stays unchanged. Errors: those of start_model and recorded_plan.
 Result<void> plan_start(Job& job, const study::StudyView& view, const graph::OpTable& ops);

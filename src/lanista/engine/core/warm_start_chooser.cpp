@@ -57,26 +57,20 @@ Result<std::optional<StartOption>> WarmStartChooser::inheritance_option(TrialId 
   return std::optional(StartOption{std::move(start), std::move(inheritance)});
 }
 
-Result<std::vector<StartOption>> WarmStartChooser::start_options_in_study(TrialId id, const study::Proposal& proposal,
-                                                                          const graph::Graph& model, bool all) {
+Result<std::optional<StartOption>> WarmStartChooser::start_option_in_study(TrialId id, const study::Proposal& proposal,
+                                                                           const graph::Graph& model) {
   const std::string& wanted = study_.state.view.config.train.start.from;
-  std::vector<study::Start> starts;
+  std::optional<study::Start> start;
   if (wanted == study::kStartFile && study_.state.view.start_file) {
-    starts.push_back({{}, 0, "", study_.state.view.start_file->address, true});
+    start = study::Start{{}, 0, "", study_.state.view.start_file->address, true};
   } else {
-    LANISTA_ASSIGN(const auto ancestor, nearest_stored_ancestor(proposal));
-    if (ancestor) starts.push_back(*ancestor);
+    LANISTA_ASSIGN(start, nearest_stored_ancestor(proposal));
   }
-  if ((starts.empty() || all) && (wanted == study::kStartStudy || wanted == study::kStartZoo)) {
-    LANISTA_ASSIGN(const auto relative, most_similar_stored(model));
-    if (relative && (starts.empty() || starts.front().parent != relative->parent)) starts.push_back(*relative);
+  if (!start && (wanted == study::kStartStudy || wanted == study::kStartZoo)) {
+    LANISTA_ASSIGN(start, most_similar_stored(model));
   }
-  std::vector<StartOption> out;
-  for (study::Start& start : starts) {
-    LANISTA_ASSIGN(auto found, inheritance_option(id, std::move(start), model));
-    if (found) out.push_back(*std::move(found));
-  }
-  return out;
+  if (!start) return std::optional<StartOption>();
+  return inheritance_option(id, *std::move(start), model);
 }
 
 study::Start WarmStartChooser::recorded_start(StartOption option, const space::Sample& sample) const {
@@ -95,26 +89,13 @@ Result<std::optional<study::ZooModel>> WarmStartChooser::choose_start(TrialId id
                                                                       const graph::Graph& model) {
   std::optional<study::ZooModel> of_zoo;
   if (study_.state.view.config.train.start.from == study::kStartOff || proposal.start) return of_zoo;
-  const std::int64_t steps = race_steps(study_.state.view.config, *study_.services.data, proposal);
-  LANISTA_ASSIGN(std::vector<StartOption> found, start_options_in_study(id, proposal, model, steps > 0));
-  LANISTA_ASSIGN(std::optional<ZooStartOption> in_zoo,
-                 zoo_.find_start(id, model, found.empty() || steps > 0 ? nullptr : &found.front()));
+  LANISTA_ASSIGN(std::optional<StartOption> found, start_option_in_study(id, proposal, model));
+  LANISTA_ASSIGN(std::optional<ZooStartOption> in_zoo, zoo_.find_start(id, model, found ? &*found : nullptr));
   if (in_zoo) {
-    if (steps == 0) found.clear();  // it is more useful
-    found.push_back(std::move(in_zoo->found));
+    found = std::move(in_zoo->found);  // it is more useful
     of_zoo = std::move(in_zoo->model);
   }
-  if (found.empty()) return of_zoo;
-  if (steps > 0)
-    std::ranges::stable_sort(found, std::greater(),
-                             [](const StartOption& one) { return one.inheritance.usefulness(); });
-  found.resize(std::min(found.size(), static_cast<std::size_t>(steps > 0 ? study::kMaxRaceParents : 1)));
-  std::vector<study::Start> starts;
-  for (StartOption& each : found) starts.push_back(recorded_start(std::move(each), proposal.sample));
-  const bool takes_zoo = std::ranges::any_of(starts, [](const study::Start& start) { return !start.zoo.empty(); });
-  if (!takes_zoo) of_zoo.reset();
-  if (steps > 0) proposal.race = study::StartRace{steps, 0, {starts.begin() + 1, starts.end()}};
-  proposal.start = std::move(starts.front());
+  if (found) proposal.start = recorded_start(*std::move(found), proposal.sample);
   return of_zoo;
 }
 

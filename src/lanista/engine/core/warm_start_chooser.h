@@ -20,8 +20,8 @@ class WarmStartChooser {
   WarmStartChooser(StudyContext& study, const KeptStates& kept, ZooStarts& zoo)
       : study_(study), kept_(kept), zoo_(zoo) {}
 
-  /// Sets the start of a proposal without one, and its start race (`train.start_race`). No start is set if no state is
-  /// useful. `model` is the trial's model. Returns the zoo model among the starts; nullopt: none. Errors: those of the
+  /// Sets the start of a proposal without one. No start is set if no state is useful. `model` is the trial's model.
+  /// Returns the zoo model of the start; nullopt: it is none. Errors: those of the
   /// model space, of plan_inheritance and of the checkpoint store.
   Result<std::optional<study::ZooModel>> choose_start(TrialId id, study::Proposal& proposal, const graph::Graph& model);
 
@@ -33,9 +33,9 @@ class WarmStartChooser {
   /// The weights that the child inherits from a start; nullopt: too few.
   Result<std::optional<StartOption>> inheritance_option(TrialId id, study::Start start,
                                                         const graph::Graph& model) const;
-  /// Useful starts within the study, the one by lineage first. With `all` also the most similar model.
-  Result<std::vector<StartOption>> start_options_in_study(TrialId id, const study::Proposal& proposal,
-                                                          const graph::Graph& model, bool all);
+  /// The most useful start within the study: that by lineage, else the most similar model; nullopt: none.
+  Result<std::optional<StartOption>> start_option_in_study(TrialId id, const study::Proposal& proposal,
+                                                           const graph::Graph& model);
   /// The start that a record stores for an option. `sample` is the child's.
   study::Start recorded_start(StartOption option, const space::Sample& sample) const;
 

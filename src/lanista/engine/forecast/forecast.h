@@ -36,7 +36,7 @@ struct Forecast {
 /// kFailedPrecondition (no trial was trained yet), those of plan::simulate (kOutOfRange, kInvalidArgument,
 /// kResourceExhausted, kFailedPrecondition).
 Result<Forecast> forecast_log(const study::StudyView& view, const ClusterFile& on);
-/// How discarded steps of tune searches and start races are counted: their expected number, or the most that the rules
+/// How discarded steps of tune searches are counted: their expected number, or the most that the rules
 /// allow (study::ExtraSteps).
 enum class ExtraStepsCount { kExpectedCount, kMaximum };
 /// Forecast from a plan, on the cluster `on`: the first proposals with predicted steps, each trained to its full

@@ -60,7 +60,7 @@ Result<PlannedMember> PlanMemberBuilder::make(const study::TrialView& trial) con
   for (const graph::NodeId id : models_->frozen()) frozen[id] = {};
   LANISTA_ASSIGN(study::StepShape shape, study::step_shape(job.model, models_->ops(), job.recipe));
   const study::EpochSchedule epochs = study::epoch_schedule_of(job.recipe, data.split_rows[0]);
-  LANISTA_ASSIGN(study::ExtraSteps extra, study::extra_steps(config_.train, trial.proposal, job.recipe, epochs));
+  LANISTA_ASSIGN(study::ExtraSteps extra, study::extra_steps(job.recipe, epochs));
   return PlannedMember{sharing::FusionMember{trial.id, std::move(job.model), std::move(frozen), std::move(recipe), ""},
                        planned,
                        std::move(shape),

@@ -25,7 +25,7 @@ struct PlannedMember {
   study::EpochSchedule epochs;       ///< Number of steps in each epoch.
   std::int64_t full_epochs = 0;      ///< Number of epochs of its schedule.
   std::int64_t validation_rows = 0;  ///< Number of rows measured at the end of each epoch.
-  study::ExtraSteps extra;           ///< Numbers of discarded steps in tune searches and start races.
+  study::ExtraSteps extra;           ///< Numbers of discarded steps in tune searches.
 };
 
 /// Makes planned members from the proposals of a study.

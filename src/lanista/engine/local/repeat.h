@@ -17,7 +17,7 @@ struct RepeatedTrial {
   Digest hash;                                   ///< Hash of the state, as Outcome::weights_hash of the study.
 };
 /// Trains a job again, alone, on the CPU backend, from the beginning through `epochs` epochs, to bits equal to the
-/// study's. Job::checkpoint and Job::race are not used, and the job must have no fork. `on_epoch` receives each
+/// study's. Job::checkpoint is not used, and the job must have no fork. `on_epoch` receives each
 /// measurement as it is made. `checkpoints` holds the frozen weights and the start; null if the job has neither.
 ///
 /// Errors: those of the trainer, of FrozenParts and of read_start (kNotFound, kDataLoss, kInvalidArgument,

@@ -28,10 +28,8 @@ struct TrialSlot {
   std::optional<train::TrialRun> run;        ///< Its training; absent: no worker has begun it.
   std::optional<train::TrainerState> state;  ///< State to resume from, until `run` begins; absent: it begins anew.
   std::shared_ptr<const train::StartWeights> start;  ///< First weights; null: random values, or it resumes.
-  /// The other candidates of its start race. Empty: no race, or it resumes.
-  std::vector<train::AlternativeStartWeights> alternative_starts;
-  std::optional<SpilledState> spilled;  ///< State of `run` while it is spilled; absent: it is in memory.
-  std::int64_t epochs_done = 0;         ///< Number of complete epochs.
+  std::optional<SpilledState> spilled;               ///< State of `run` while it is spilled; absent: it is in memory.
+  std::int64_t epochs_done = 0;                      ///< Number of complete epochs.
   /// Number of steps at the last attempt to store a checkpoint, or of the state that it resumed from; 0: neither.
   std::int64_t saved_step = 0;
   /// Clock reading, in seconds, of the last attempt to store a checkpoint; before the first one, of the begin of `run`.
@@ -68,15 +66,6 @@ ScoreUnits unit_scorer_of(train::TrainerInput input);
 Result<std::shared_ptr<const train::StartWeights>> read_start(const store::CheckpointStore& files,
                                                               const engine::Job& job, const graph::OpTable& ops,
                                                               const ScoreUnits& score = {});
-
-/// The other candidates of a job's start race with their weights: its alternatives in order, then random values. Empty:
-/// no race. Errors: those of read_start (kNotFound, kDataLoss, kInvalidArgument, kResourceExhausted).
-Result<std::vector<train::AlternativeStartWeights>> read_alternatives(const store::CheckpointStore& files,
-                                                                      const engine::Job& job, const graph::OpTable& ops,
-                                                                      const ScoreUnits& score = {});
-/// The other candidates of a start race as in read_alternatives(), but without weights, for a trial with a completed
-/// race. Empty: no race.
-std::vector<train::AlternativeStartWeights> alternatives_of(const engine::Job& job);
 
 /// Hash of names, shapes and bytes of all tensors: those of the state, then the selected weights of an earlier epoch.
 Digest state_hash(const train::TrainerState& state);

@@ -10,8 +10,6 @@
 #include "lanista/engine/local/span_meter.h"
 #include "lanista/engine/local/tune_searcher.h"
 #include "lanista/exec/pipeline_parallel/pipeline_stages.h"
-#include "lanista/exec/train/select_check.h"
-#include "lanista/exec/train/start_race.h"
 #include "lanista/exec/train/tuning.h"
 #include "lanista/io/formats/safetensors.h"
 
@@ -144,8 +142,6 @@ Result<train::TrainerInput> TrialWork::trainer_input(const engine::Job& job) con
                              .own_metrics = &context_.own_metrics,
                              .budget = &context_.budget,
                              .epochs = head.epochs,
-                             .race_steps = job.race.steps,
-                             .alternative_starts = alternatives_of(job),
                              .backend = &context_.backend,
                              .keep = job.keep,
                              .known = std::move(known)};
@@ -224,7 +220,6 @@ Result<bool> TrialWork::admit(const train::LaneGroup& group, TrialSlot& slot) {
   if (!slot.run) {
     LANISTA_ASSIGN(train::TrainerInput input, trainer_input(slot.job));
     input.start = std::exchange(slot.start, nullptr);
-    if (!slot.alternative_starts.empty()) input.alternative_starts = std::exchange(slot.alternative_starts, {});
     LANISTA_ASSIGN(auto run, train::TrialRun::create(input));
     if (slot.state) {
       const double began = context_.clock.now();
@@ -276,27 +271,15 @@ std::vector<TrialSlot*> TrialWork::admit_all(const train::LaneGroup& group, cons
   return lanes;
 }
 
-// A search on branches of a trial before its next step; null: none.
-using PreEpochSearch = Result<bool> (*)(train::LaneGroup&, train::TrialRun&, const std::function<bool()>&);
-PreEpochSearch pre_epoch_search_of(const train::TrialRun& run) {
-  if (train::is_start_race_due(run)) return train::race_starts;
-  if (train::is_select_check_due(run)) return train::run_select_check;
-  if (!train::is_search_due(run)) return nullptr;
-  return [](train::LaneGroup& group, train::TrialRun& one, const std::function<bool()>& should_stop) {
-    return train::search_setting(group, one, make_tune_searcher, should_stop);
-  };
-}
-
 // A search is completed or dropped: an interrupted one leaves the trial unchanged.
-std::vector<TrialSlot*> TrialWork::run_pre_epoch_searches(train::LaneGroup& group, std::vector<TrialSlot*> lanes,
-                                                          const std::atomic<bool>& pausing) {
+std::vector<TrialSlot*> TrialWork::run_tune_searches(train::LaneGroup& group, std::vector<TrialSlot*> lanes,
+                                                     const std::atomic<bool>& pausing) {
   std::erase_if(lanes, [&](TrialSlot* slot) {
-    const PreEpochSearch branches = pre_epoch_search_of(*slot->run);
-    if (branches == nullptr) return false;
+    if (!train::is_search_due(*slot->run)) return false;
     const auto should_stop = [&] { return pausing.load() || slot->signals->abandon.load(); };
     bool completed = false;
     auto ready = with_memory(*slot, [&]() -> Result<void> {
-      LANISTA_ASSIGN(completed, branches(group, *slot->run, should_stop));
+      LANISTA_ASSIGN(completed, train::search_setting(group, *slot->run, make_tune_searcher, should_stop));
       return {};
     });
     if (!ready) fail(*slot, ready.error().text());
@@ -310,8 +293,8 @@ std::vector<TrialSlot*> TrialWork::run_pre_epoch_searches(train::LaneGroup& grou
 void TrialWork::train_epoch(train::LaneGroup& group, std::vector<TrialSlot*> lanes, std::size_t worker,
                             const std::atomic<bool>& pausing, const std::string& session) {
   try {
-    double began = context_.clock.now();  // start races and tune searches belong to the epoch
-    lanes = run_pre_epoch_searches(group, std::move(lanes), pausing);
+    double began = context_.clock.now();  // tune searches belong to the epoch
+    lanes = run_tune_searches(group, std::move(lanes), pausing);
     // A device with too little memory has fewer lanes than requested; trials then take turns.
     const auto most = static_cast<std::size_t>(group.lanes());
     for (std::size_t first = 0; first < lanes.size() && !pausing; first += most) {

@@ -71,9 +71,9 @@ class TrialWork {
   Result<bool> with_memory(TrialSlot& slot, const std::function<Result<void>()>& make);
   Result<bool> admit(const train::LaneGroup& group, TrialSlot& slot);
   std::vector<TrialSlot*> admit_all(const train::LaneGroup& group, const TrialDispatcher::Slots& slots);
-  /// Runs start races and tune searches that are due. Returns the lanes that can train their epoch afterwards.
-  std::vector<TrialSlot*> run_pre_epoch_searches(train::LaneGroup& group, std::vector<TrialSlot*> lanes,
-                                                 const std::atomic<bool>& pausing);
+  /// Runs tune searches that are due. Returns the lanes that can train their epoch afterwards.
+  std::vector<TrialSlot*> run_tune_searches(train::LaneGroup& group, std::vector<TrialSlot*> lanes,
+                                            const std::atomic<bool>& pausing);
   Result<void> try_help(const engine::HelpTrial& help, const std::atomic<bool>& should_leave,
                         const std::atomic<bool>& must_stop);
   /// Trains one epoch of the lanes.

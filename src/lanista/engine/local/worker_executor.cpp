@@ -334,8 +334,7 @@ Result<void> WorkerExecutor::start(const engine::Job& job) {
   slot->job = job;
   slot->key = train::lane_group_key(job.model, job.recipe, impl_->step_ops, impl_->backend);
   ScoreUnits score;
-  const auto asks = [](const engine::StartRaceSetup::Alternative& rival) { return rival.parent.has_value(); };
-  if (job.parent || std::ranges::any_of(job.race.alternatives, asks)) {
+  if (job.parent) {
     LANISTA_ASSIGN(train::TrainerInput input, impl_->trial_work.trainer_input(job));
     score = unit_scorer_of(std::move(input));
   }
@@ -351,11 +350,6 @@ Result<void> WorkerExecutor::start(const engine::Job& job) {
     slot->epochs_done = std::ssize(repeated);
   } else if (job.start) {
     LANISTA_ASSIGN(slot->start, read_start(impl_->checkpoints, job, impl_->step_ops, score));
-  }
-  // After its first step the start race of a trial is over.
-  const auto began = [&] { return slot->state && slot->state->facts.contains("race"); };
-  if (job.race.steps > 0 && repeated.empty() && !began()) {
-    LANISTA_ASSIGN(slot->alternative_starts, read_alternatives(impl_->checkpoints, job, impl_->step_ops, score));
   }
   impl_->dispatcher.add_trial(std::move(slot), job.alone || crashes > 0, repeated);
   return {};

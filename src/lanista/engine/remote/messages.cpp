@@ -91,30 +91,6 @@ std::optional<graph::Graph> read_graph(const json& in, const char* name) {
   return good(graph::parse(text(in, name)));
 }
 
-json race_json(const StartRaceSetup& race) {
-  json rivals = json::array();
-  for (const StartRaceSetup::Alternative& rival : race.alternatives) {
-    rivals.push_back({{"start", study::start_json(rival.start)},
-                      {"transfer", rival.transfer ? zoo::transfer_json(*rival.transfer) : json("none")},
-                      {"ease", real_json(rival.ease)},
-                      {"parent", graph_json(rival.parent)}});
-  }
-  return {{"steps", race.steps}, {"rivals", std::move(rivals)}};
-}
-
-StartRaceSetup read_race(const json& in) {
-  StartRaceSetup race{integer(in, "steps"), {}};
-  for (const json& each : array(in, "rivals")) {
-    StartRaceSetup::Alternative rival{good(study::start_from_json(member(each, "start"))), {}, real(each, "ease")};
-    if (const json& plan = member(each, "transfer"); plan != "none") {
-      rival.transfer = good(zoo::transfer_from_json(plan));
-    }
-    rival.parent = read_graph(each, "parent");
-    race.alternatives.push_back(std::move(rival));
-  }
-  return race;
-}
-
 json to_json(const Job& job) {
   return {{"kind", "start"},
           {"trial", job.trial.value},
@@ -133,7 +109,6 @@ json to_json(const Job& job) {
           {"fork", job.fork ? fork_json(*job.fork) : json("none")},
           {"transfer", job.transfer ? zoo::transfer_json(*job.transfer) : json("none")},
           {"parent", graph_json(job.parent)},
-          {"race", job.race.steps > 0 ? race_json(job.race) : json("none")},
           {"frozen", frozen_json(job.frozen)},
           {"keep", selection_json(job)}};
 }
@@ -155,7 +130,6 @@ Job read_job(const json& in) {
   if (const json& fork = member(in, "fork"); fork != "none") job.fork = read_fork(fork);
   if (const json& plan = member(in, "transfer"); plan != "none") job.transfer = good(zoo::transfer_from_json(plan));
   job.parent = read_graph(in, "parent");
-  if (const json& race = member(in, "race"); race != "none") job.race = read_race(race);
   job.frozen = read_frozen(member(in, "frozen"));
   job.keep = good(study::selection_rule_from_json(member(in, "keep")));
   job.sample = good(space::sample_from_json(member(member(in, "keep"), "sample")));

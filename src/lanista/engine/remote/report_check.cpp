@@ -7,7 +7,6 @@
 #include <utility>
 #include <variant>
 
-#include "lanista/io/data/selection_comparison.h"
 #include "lanista/search/study/epoch_schedule.h"
 #include "lanista/search/study/metric.h"
 
@@ -250,27 +249,16 @@ Result<void> ReportCheck::check_contents(const study::Measurement& measurement, 
                           std::ranges::find(rules_.metrics, name) != rules_.metrics.end();
     if (!is_known) return refused("reported the metric " + quoted_name(name) + ", which the study does not measure");
   }
-  const bool races = job.race.steps > 0 && measurement.epoch == 1;
-  if (!measurement.race.empty() && (!races || measurement.race.size() != job.race.alternatives.size() + 2)) {
-    return refused("reported a start race that " + trial_text(job.trial) + " did not have");
+  if (!measurement.race.empty() || !measurement.selecting.empty()) {
+    return refused("reported a start race or a selection comparison, which no trial of this version has");
   }
   const std::int64_t all = steps_through(job, job.recipe.epochs);
   const std::int64_t most_steps = all > 0 ? all : kMaxReportedSteps;
-  for (const study::StartCandidate& start_candidate : measurement.race) {
-    LANISTA_TRY(check_range("a start candidate's steps", start_candidate.steps, 0, job.race.steps));
-  }
-  if (!measurement.selecting.empty() && job.recipe.select.name != data::kSelectionAuto) {
-    return refused("reported a check of train.select, which is not auto");
-  }
   if (!measurement.branches.empty() && job.recipe.tune.name.empty()) {
     return refused("reported branches of a trial without train.tune");
   }
-  if (measurement.branches.size() + measurement.selecting.size() > kMaxBranches) {
+  if (measurement.branches.size() > kMaxBranches) {
     return refused("reported more than " + std::to_string(kMaxBranches) + " branches");
-  }
-  for (const study::SelectBranch& branch : measurement.selecting) {
-    LANISTA_TRY(check_range("a branch's step", branch.step, 0, most_steps));
-    LANISTA_TRY(check_range("a branch's steps", branch.steps, 0, most_steps));
   }
   for (const study::Branch& branch : measurement.branches) {
     LANISTA_TRY(check_range("a branch's step", branch.step, 0, most_steps));

@@ -82,7 +82,7 @@ class ReportCheck {
   Result<LeaseProgress*> find_progress(std::size_t worker, std::uint64_t token, TrialId trial);
   Result<void> check_epoch(LeaseProgress& progress, const EpochReport& epoch, const Lease* lease) const;
   Result<void> check_measurement(const study::Measurement& measurement, const Lease& lease) const;
-  /// The rest of a measurement: metrics, branches, races.
+  /// The rest of a measurement: metrics and branches.
   Result<void> check_contents(const study::Measurement& measurement, const Job& job) const;
   Result<void> check_saved(const CheckpointReport& saved, const Lease* lease);
   Result<void> check_end(const LeaseProgress& progress, const Report& report, const Lease* lease);

@@ -115,7 +115,7 @@ TEST_F(ReportCheckTest, RefusesWrongMeasurements) {
        [](M& m) {
          m.race = {{1, 0.5, true}};
        }},
-      {"a check of train.select", [](M& m) { m.selecting = {{}}; }},
+      {"a selection comparison", [](M& m) { m.selecting = {{}}; }},
       {"branches of a trial without train.tune", [](M& m) { m.branches = {{}}; }}};
   for (const auto& [message, change] : wrong)
     EXPECT_NE(error_of(changed(change)).find(message), std::string::npos) << message;

@@ -307,7 +307,7 @@ TEST(Adaptive, RefusesStatesItCannotResumeFrom) {
   input.recipe.tune = adaptive_to(48);
   EXPECT_EQ(TrialRun::create(input).error().where, "data.batch");
   input.recipe.tune = adaptive_to(64);
-  input.recipe.select = {"random", {{"keep", 0.3}}};
+  input.recipe.select = {"selective", {{"beta", 1}}};
   EXPECT_EQ(TrialRun::create(input).error().code, Code::kInvalidArgument);
 }
 

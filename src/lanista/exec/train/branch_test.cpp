@@ -46,8 +46,8 @@ TrainerInput random_trial(Rng rng, std::uint32_t id) {
   const std::array<study::PluginConfig, 5> selectors{
       study::PluginConfig{}, study::PluginConfig{"selective", {{"beta", 1}, {"warmup_epochs", 0}}},
       study::PluginConfig{"selective", {{"beta", 2}, {"stale", 2}, {"history", 400}, {"interrupt", 4}}},
-      study::PluginConfig{"batch", {{"keep", 0.5}, {"clock", "trained"}}},
-      study::PluginConfig{"random", {{"keep", 0.3}}}};
+      study::PluginConfig{"selective", {{"beta", 2}, {"clock", "trained"}}},
+      study::PluginConfig{"selective", {{"beta", 3}, {"history", 64}}}};
   recipe.select = selectors[rng.split("selector").below(selectors.size())];
   return {.trial = TrialId{id},
           .model = *graph::parse(random_model(rng)),
@@ -211,7 +211,6 @@ TEST(Branch, ForkCopiesOnlyNumbers) {
   rich.metrics = {"accuracy", "f1_macro"};
   rich.keep.goals = {study::Goal{}, study::Goal{false, "val_loss"}};
   rich.known = {{"params", 4711.0}, {"flops", 1e6}};
-  rich.alternative_starts.resize(3);
   for (const TrainerInput& input : {bare, rich}) {
     LaneGroup group = *LaneGroup::create(input, 1);
     auto parent = TrialRun::create(input);

@@ -58,8 +58,8 @@ const std::vector<study::PluginConfig>& selectors() {
       {},
       {"selective", {{"beta", 1}, {"warmup_epochs", 0}}},
       {"selective", {{"beta", 2}, {"stale", 2}, {"history", 400}, {"interrupt", 4}}},
-      {"batch", {{"keep", 0.5}, {"clock", "trained"}}},
-      {"random", {{"keep", 0.3}}}};
+      {"selective", {{"beta", 2}, {"clock", "trained"}}},
+      {"selective", {{"beta", 3}, {"history", 64}}}};
   return all;
 }
 

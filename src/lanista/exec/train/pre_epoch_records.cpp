@@ -36,33 +36,22 @@ Result<std::optional<std::vector<Item>>> read_list(const std::map<std::string, s
 PreEpochRecords PreEpochRecords::of_copy() {
   PreEpochRecords out;
   out.search.emplace();
-  out.select_check.emplace();
   return out;
 }
 
 void PreEpochRecords::write_to(study::Measurement& measurement) const {
   if (search) measurement.branches = *search;
-  if (start_race) measurement.race = *start_race;
-  if (select_check) measurement.selecting = *select_check;
 }
 
 void PreEpochRecords::write_to(std::map<std::string, std::string>& facts) const {
   if (search) facts["branches"] = list_text(*search, study::branch_json);
-  if (start_race) facts["race"] = list_text(*start_race, study::start_candidate_json);
-  if (select_check) facts["selecting"] = list_text(*select_check, study::select_branch_json);
 }
 
 Result<PreEpochRecords> read_pre_epoch_records(const std::map<std::string, std::string>& facts,
-                                               const TrialDefinition& definition, bool has_measurements) {
+                                               const TrialDefinition& definition) {
   PreEpochRecords out;
-  if (definition.selection_comparison) {
-    LANISTA_ASSIGN(out.select_check, read_list(facts, "selecting", study::select_branch_from_json));
-  }
   if (definition.tune_rules || definition.input.recipe.tune.name == study::kAdaptive) {
     LANISTA_ASSIGN(out.search, read_list(facts, "branches", study::branch_from_json));
-  }
-  if (!has_measurements) {
-    LANISTA_ASSIGN(out.start_race, read_list(facts, "race", study::start_candidate_from_json));
   }
   return out;
 }

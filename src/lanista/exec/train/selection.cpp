@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "lanista/base/check.h"
-#include "lanista/io/data/selection_comparison.h"
 
 namespace lanista::train {
 namespace {
@@ -33,17 +32,15 @@ Result<std::vector<std::int64_t>> read_numbers(std::span<const Tensor> saved, co
 
 }  // namespace
 
-Result<Selection> Selection::make(const study::Recipe& recipe, std::uint64_t seed, const data::Dataset& data) {
-  return make(recipe, {.seed = seed, .rows = data.spec().rows, .holdout_loss = data.holdout_loss()});
-}
-
-Result<Selection> Selection::make(const study::Recipe& recipe, const data::SelectorContext& facts) {
+Result<Selection> Selection::make(const study::Recipe& recipe, const data::SelectorContext& facts,
+                                  std::span<const data::SelectorPlugin> selectors) {
   Selection out;
   if (recipe.select.name.empty()) return out;
   out.config_ = std::make_shared<const study::PluginConfig>(recipe.select);
+  out.selectors_ = selectors;
   out.context_ = facts;
-  LANISTA_ASSIGN(out.selector_, data::make_selector(*out.config_, out.context_));
-  LANISTA_ASSIGN(const Options options, data::resolve_selection_options(*out.config_));
+  LANISTA_ASSIGN(out.selector_, data::make_selector(*out.config_, out.context_, out.selectors_));
+  LANISTA_ASSIGN(const Options options, data::resolve_selection_options(*out.config_, out.selectors_));
   const auto epochs = static_cast<double>(recipe.epochs);
   out.batch_size_ = recipe.batch;
   out.first_epoch_ = std::max(options.at("warmup_epochs").get<std::int64_t>(),
@@ -53,15 +50,12 @@ Result<Selection> Selection::make(const study::Recipe& recipe, const data::Selec
   out.max_wait_ = options.at("max_wait").get<std::int64_t>();
   out.recalibration_ = options.at("recalibrate").get<std::int64_t>();
   out.counts_trained_ = options.at("clock").get<std::string>() == "trained";
-  out.is_guarded_ = recipe.select.name == data::kSelectionAuto;
-  if (const auto found = options.find("found"); found != options.end()) {
-    LANISTA_ASSIGN(out.changes_, study::read_selection_changes(*found));
-  }
   return out;
 }
 
 Selection::Selection(const Selection& other)
     : config_(other.config_),
+      selectors_(other.selectors_),
       context_(other.context_),
       batch_size_(other.batch_size_),
       first_epoch_(other.first_epoch_),
@@ -69,11 +63,9 @@ Selection::Selection(const Selection& other)
       full_batch_period_(other.full_batch_period_),
       max_wait_(other.max_wait_),
       recalibration_(other.recalibration_),
-      counts_trained_(other.counts_trained_),
-      is_guarded_(other.is_guarded_),
-      changes_(other.changes_) {
+      counts_trained_(other.counts_trained_) {
   if (!other) return;
-  auto made = data::make_selector(*config_, context_);
+  auto made = data::make_selector(*config_, context_, selectors_);
   LANISTA_CHECK(made.ok(), "a selector that was made can be made again");
   selector_ = *std::move(made);
   const Result<void> recalled = restore(other.save());
@@ -86,16 +78,9 @@ Selection& Selection::operator=(const Selection& other) {
   return *this;
 }
 
-bool Selection::is_enabled_at(std::int64_t step) const {
-  bool won = false;
-  for (const study::SelectionChange& each : changes_) won = each.step <= step ? each.selects : won;
-  return won;
-}
-
 bool Selection::selects_at(const DataPosition& position) const {
   if (full_batch_period_ > 0 && position.step % full_batch_period_ == full_batch_period_ - 1) return false;
-  return position.epoch >= first_epoch_ && position.epoch < end_epoch_ &&
-         (!is_guarded_ || is_enabled_at(position.step));
+  return position.epoch >= first_epoch_ && position.epoch < end_epoch_;
 }
 
 std::vector<std::size_t> Selection::requested_positions(const DataPosition& position,

@@ -34,12 +34,11 @@ struct DataPosition {
 class Selection {
  public:
   Selection() = default;  ///< All examples are trained on.
-  /// Returns the selection of a trial with this recipe and trial seed; empty without train.select. `data` must outlive
-  /// it. Errors: kInvalidArgument (unknown selector or options).
-  static Result<Selection> make(const study::Recipe& recipe, std::uint64_t seed, const data::Dataset& data);
-  /// Returns the selection of a trial with this recipe, and with this seed, number of rows and holdout losses; empty
-  /// without train.select. Errors: kInvalidArgument (unknown selector or options).
-  static Result<Selection> make(const study::Recipe& recipe, const data::SelectorContext& facts);
+  /// Returns the selection of a trial with this recipe, and with this seed and number of rows; empty without
+  /// train.select. `selectors`, the allowed ones, must outlive it. Errors: kInvalidArgument (unknown selector or
+  /// options).
+  static Result<Selection> make(const study::Recipe& recipe, const data::SelectorContext& facts,
+                                std::span<const data::SelectorPlugin> selectors = data::builtin_selectors());
   Selection(const Selection& other);
   Selection& operator=(const Selection& other);
   Selection(Selection&&) noexcept = default;
@@ -47,15 +46,6 @@ class Selection {
 
   /// True if the trial selects examples, false if this is empty.
   explicit operator bool() const { return selector_ != nullptr; }
-
-  /// For a selection comparison: adds a change. From `step` on, rows may be selected if `selects`, else all are used.
-  /// Without a change all are used. It has an effect only with the selector `auto`. Steps must ascend from call to
-  /// call.
-  void set_selecting(std::int64_t step, bool selects) { changes_.push_back({step, selects}); }
-  /// For a selection comparison: replaces all changes, also those that make() read from the options.
-  void set_changes(std::vector<study::SelectionChange> found) { changes_ = std::move(found); }
-  /// The changes of make() (option `found`), set_selecting() or set_changes(), in the order in which they were added.
-  const std::vector<study::SelectionChange>& changes() const { return changes_; }
 
   /// Returns the positions in `rows`, the batch of a step, for which add_batch() needs losses. Empty if all rows are
   /// used, or if this step's batch was added.
@@ -83,7 +73,7 @@ class Selection {
   bool counts_trained() const { return counts_trained_; }
 
   /// Returns the selection's part of a run's state: tensors with names "select:<what>"; none if it is empty. It has the
-  /// queue, the counts and the selector's memory, but neither changes() nor num_losses_computed().
+  /// queue, the counts and the selector's memory, but not num_losses_computed().
   std::vector<Tensor> save() const;
   /// Replaces the state by the tensors of save(); an empty selection accepts only an empty list. Errors: kDataLoss
   /// (they are missing, malformed, or of a trial with another selection).
@@ -93,17 +83,15 @@ class Selection {
 
  private:
   bool selects_at(const DataPosition& position) const;
-  bool is_enabled_at(std::int64_t step) const;
 
   std::shared_ptr<const study::PluginConfig> config_;  // null: no selector; shared by copies
+  std::span<const data::SelectorPlugin> selectors_;
   data::SelectorContext context_;
   std::unique_ptr<data::Selector> selector_;
   std::int64_t batch_size_ = 0;  // rows
   std::int64_t first_epoch_ = 0, end_epoch_ = 0;
   std::int64_t full_batch_period_ = 0, max_wait_ = 0, recalibration_ = 0;
   bool counts_trained_ = false;
-  bool is_guarded_ = false;
-  std::vector<study::SelectionChange> changes_;  // by step, with a selection comparison
 
   std::vector<std::int64_t> queue_;
   std::size_t num_ready_rows_ = 0;         // rows at the front of the queue that this step trains on

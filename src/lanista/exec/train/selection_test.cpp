@@ -14,6 +14,7 @@
 #include "lanista/model/autodiff/training_step.h"
 #include "lanista/model/graph/text.h"
 #include "support/exec/train/test_support.h"
+#include "support/io/data/random_selector.h"
 
 namespace lanista::train {
 namespace {
@@ -38,14 +39,15 @@ TrainerInput trial(std::uint32_t id, study::PluginConfig select) {
           .trial_seed = 100 + id,
           .data_seed = 12,
           .data = &digits(),
-          .step_ops = &ops()};
+          .step_ops = &ops(),
+          .selectors = data::testing::selectors_with_random()};
 }
 
 const std::vector<study::PluginConfig>& selectors() {
   static const std::vector<study::PluginConfig> all{
       {"selective", {{"beta", 1}, {"warmup_epochs", 0}, {"history", 300}}},
       {"selective", {{"beta", 3}, {"stale", 2}, {"floor", 0}}},
-      {"batch", {{"keep", 0.4}, {"from", 0.2}, {"until", 0.5}}},
+      {"selective", {{"beta", 2}, {"from", 0.2}, {"until", 0.5}}},
       {"random", {{"keep", 0.05}, {"max_wait", 3}, {"clock", "trained"}}},
       {"random", {{"keep", 0.5}, {"interrupt", 3}}}};
   return all;
@@ -80,8 +82,8 @@ TEST(Selection, QueuesChosenRowsIntoBatchesOfOneSize) {
     recipe.select = {"random",
                      {{"keep", keep}, {"warmup_epochs", warmup}, {"interrupt", interrupt}, {"max_wait", wait}}};
     const std::uint64_t seed = rng.next();
-    Selection selection = *Selection::make(recipe, {.seed = seed, .rows = 50});
-    const auto oracle = *data::make_selector({"random", {{"keep", keep}}}, {.seed = seed, .rows = 50});
+    Selection selection = *Selection::make(recipe, {.seed = seed, .rows = 50}, data::testing::selectors_with_random());
+    const auto oracle = std::make_unique<data::testing::RandomSelector>(keep, seed);
     std::deque<std::int64_t> waiting;
     std::int64_t since = 0, step = 0, total = 0;
     for (std::int64_t epoch = 0; epoch < 6; ++epoch) {
@@ -138,8 +140,9 @@ TEST(Selection, MatchesTheReferenceAlgorithm) {
     SCOPED_TRACE(select.name + select.options.dump());
     const TrainerInput input = trial(1, select);
     Trainer trainer = *Trainer::create(input);
-    const auto settings = *data::resolve_selection_options(select);
-    const auto chooser = *data::make_selector(select, {.seed = input.trial_seed, .rows = digits().spec().rows});
+    const auto settings = *data::resolve_selection_options(select, data::testing::selectors_with_random());
+    const auto chooser = *data::make_selector(select, {.seed = input.trial_seed, .rows = digits().spec().rows},
+                                              data::testing::selectors_with_random());
     const auto train = *autodiff::derive_training_step(input.model, {input.recipe.loss, input.recipe.optimizer}, ops());
     const auto infer = *autodiff::derive_inference_step(input.model, ops());
     program::Program program = *program::Program::compile(train, infer, {.max_batch = input.recipe.batch});
@@ -270,46 +273,6 @@ TEST(Selection, ResumesFromAnyStep) {
       ASSERT_EQ(undisturbed.save().facts, resumed.save().facts);
     }
   }
-}
-
-// With the hold-out losses of the current data, copied with the run.
-TEST(Selection, TrainsOnRowsWithReducibleLoss) {
-  auto [raw, split] = *data::open_raw({}, ".", real_file_system());
-  Rng rng(6);
-  for (std::int64_t row = 0; row < raw.rows(); ++row) raw.holdout_loss.push_back(rng.bernoulli(0.5) ? 1e6F : 0.0F);
-  const data::Dataset rows = *data::Dataset::make(std::move(raw), std::move(split), "auto", "auto");
-  TrainerInput input = trial(2, {"reducible", {{"keep", 0.5}, {"warmup_epochs", 0}}});
-  EXPECT_EQ(Trainer::create(input).error().where, "train.select.reducible");
-  input.data = &rows;
-  // Half of the rows are far below what a model has that never saw them: as if there were only the others, in batches
-  // of which no more than half are such.
-  Selection selection = *Selection::make(input.recipe, input.trial_seed, rows);
-  Selection copy = selection;
-  const auto order = data::epoch_order(rows.rows(data::Part::kTrain), 3, 0);
-  const auto batch = std::span(order).first(100);
-  const std::vector<double> losses(100, 0.5);
-  for (Selection* one : {&selection, &copy}) {
-    ASSERT_EQ(one->requested_positions({}, batch).size(), 100U);
-    one->add_batch({.step = 0, .epoch = 0, .pass = 0, .ends_pass = true}, batch, losses);
-    std::int64_t known = 0, others = 0;
-    for (const std::int64_t row : batch) others += rows.holdout_loss()[static_cast<std::size_t>(row)] == 0 ? 1 : 0;
-    for (const std::int64_t row : one->batch()) known += rows.holdout_loss()[static_cast<std::size_t>(row)] > 0 ? 1 : 0;
-    EXPECT_EQ(one->batch().size(), 50U);
-    EXPECT_EQ(known, std::max<std::int64_t>(0, 50 - others));
-  }
-  Trainer undisturbed = *Trainer::create(input), resumed = *Trainer::create(input);
-  for (int i = 0; i < 30; ++i) {
-    if (i % 4 == 0) {
-      Trainer next = *Trainer::create(input);
-      ASSERT_TRUE(next.restore(resumed.save()));
-      resumed = std::move(next);
-    }
-    undisturbed.step();
-    resumed.step();
-    ASSERT_TRUE(undisturbed.save().tensors == resumed.save().tensors) << i;
-  }
-  EXPECT_LT(undisturbed.measurements().front().metrics.at("trained_rows"),
-            0.6 * static_cast<double>(rows.rows(data::Part::kTrain).size()));
 }
 
 TEST(Selection, IsIndependentInEachLane) {

@@ -49,10 +49,6 @@ Result<void> SettingHistory::add(std::int64_t step, const space::Sample& setting
   return {};
 }
 
-void SettingHistory::set_ease(double ease) {
-  for (auto& [step, setting] : settings_) setting.ease = ease;
-}
-
 void SettingHistory::note_gradient_noise(double small_square, double square, std::int64_t rows) {
   adapter_->note(small_square, square, rows);
 }

@@ -37,9 +37,6 @@ class SettingHistory {
   /// Sets parameters from `step` on, at or after the last change; those without a value in `setting` stay. Errors:
   /// kInvalidArgument (a name that cannot be tuned, or a value out of range).
   Result<void> add(std::int64_t step, const space::Sample& setting);
-  /// Sets the factor of the learning rate in the first twentieth of the steps (study::StepSettings::ease) in all
-  /// settings.
-  void set_ease(double ease);
   /// For a trial with an adaptive batch: adds a measurement of the gradient noise (BatchAdapter::note).
   void note_gradient_noise(double small_square, double square, std::int64_t rows);
   /// Changes batch and learning rate from `step` on, as the gradient noise requires. Does nothing without an adaptive

@@ -10,8 +10,8 @@
 
 namespace lanista::train {
 
-/// One trial in a lane group of its own: it trains step by step and evaluates at the end of each epoch. It runs no
-/// start race and no selection comparison (train.select: auto). One thread at a time.
+/// One trial in a lane group of its own: it trains step by step and evaluates at the end of each epoch. One thread at a
+/// time.
 class Trainer {
  public:
   /// Returns a trainer with the start weights or fresh parameters. Errors: kInvalidArgument (the model does not fit the

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "lanista/exec/train/start_weights.h"
 #include "lanista/io/data/dataset.h"
 #include "lanista/io/data/epoch_cache.h"
+#include "lanista/io/data/selector.h"
 #include "lanista/model/graph/graph.h"
 #include "lanista/model/graph/op.h"
 #include "lanista/model/space/domain.h"
@@ -24,14 +26,6 @@
 #include "lanista/search/study/metric.h"
 
 namespace lanista::train {
-
-/// One alternative of a start race: the same trial with other first weights and another factor of its learning rate.
-struct AlternativeStartWeights {
-  std::shared_ptr<const StartWeights> weights;  ///< Null: random values.
-  double ease = 1;  ///< Factor of the learning rate in the first twentieth of the steps (study::StepSettings::ease).
-  /// Batches that renew running statistics before the first measurement (study::Recipe::recalibrate).
-  std::int64_t recalibrate = 0;
-};
 
 /// All that determines the numbers of a trial, and the shared objects that it uses.
 struct TrainerInput {
@@ -50,12 +44,12 @@ struct TrainerInput {
   const std::vector<study::Metric>* own_metrics = nullptr;
   MemoryBudget* budget = nullptr;      ///< Budget of tensor memory; null: no limit.
   data::EpochCache* epochs = nullptr;  ///< Prepared epochs of `data`, shared with other trials; may be null.
-  std::shared_ptr<const StartWeights> start = nullptr;  ///< First weights; null: random values.
-  std::int64_t race_steps = 0;                          ///< Steps of the start race for each candidate; 0: no race.
-  std::vector<AlternativeStartWeights> alternative_starts = {};  ///< Other candidates of the start race.
-  const program::Backend* backend = &program::cpu_backend();     ///< Backend that compiles the program; never null.
+  std::shared_ptr<const StartWeights> start = nullptr;        ///< First weights; null: random values.
+  const program::Backend* backend = &program::cpu_backend();  ///< Backend that compiles the program; never null.
   study::SelectionRule keep = {};  ///< Rule that selects the epoch of the result; default: the last.
   space::Sample known = {};        ///< Known values for the rule: hyper-parameters, params and flops.
+  /// Selectors that train.select may name. They must outlive the trainer.
+  std::span<const data::SelectorPlugin> selectors = data::builtin_selectors();
 };
 
 /// Returns the evaluation of this trial. The loss and metrics must suit the data (check_metrics).

@@ -23,20 +23,17 @@ Result<std::optional<study::TuneRules>> tune_rules_of(const study::Recipe& recip
 Result<TrialDefinition> make_trial_definition(TrainerInput input) {
   const study::Recipe& recipe = input.recipe;
   LANISTA_ASSIGN(auto augmenter, data::Augmenter::make(recipe.augment, input.data->spec()));
-  LANISTA_ASSIGN(auto selection_comparison, data::selection_comparison(recipe.select, recipe.epochs));
   LANISTA_ASSIGN(auto tune_rules, tune_rules_of(recipe));
   const std::int64_t rows = std::ssize(input.data->rows(data::Part::kTrain));
   const Digest key = lane_group_key(input.model, recipe, *input.step_ops, *input.backend);
   std::string augment_text = data::augment_text(recipe.augment);
   const study::EpochSchedule epochs = study::epoch_schedule_of(recipe, rows);
   input.start = nullptr;
-  input.alternative_starts.clear();
   return TrialDefinition{.input = std::move(input),
                          .augmenter = std::move(augmenter),
                          .key = key,
                          .augment_text = std::move(augment_text),
                          .epochs = epochs,
-                         .selection_comparison = std::move(selection_comparison),
                          .tune_rules = std::move(tune_rules)};
 }
 

@@ -7,7 +7,6 @@
 #include "lanista/base/result.h"
 #include "lanista/exec/train/trainer_input.h"
 #include "lanista/io/data/dataset.h"
-#include "lanista/io/data/selection_comparison.h"
 #include "lanista/search/study/epoch_schedule.h"
 #include "lanista/search/tuning/adaptive_batch_rules.h"
 #include "lanista/search/tuning/tuner.h"
@@ -17,14 +16,12 @@ namespace lanista::train {
 /// The properties of a trial in training that never change. A run and its copies share one object, because it may be
 /// large.
 struct TrialDefinition {
-  /// The input without its start and alternative starts, which a run frees after the first step (TrialStart).
+  /// The input without its start, which a run frees after the first step (TrialStart).
   TrainerInput input;
   data::Augmenter augmenter;    ///< Random changes of training samples; empty(): none.
   Digest key;                   ///< lane_group_key of the trial.
   std::string augment_text;     ///< Text that is equal for trials with the same augmentation.
   study::EpochSchedule epochs;  ///< Steps of the trial's epochs and of its passes over the training rows.
-  /// Rules of the selection comparison (train.select: auto); none: the trial has no comparison.
-  std::optional<data::SelectionComparison> selection_comparison;
   std::optional<study::TuneRules> tune_rules;  ///< Rules of the trial's tune searches; none: it never searches.
 };
 

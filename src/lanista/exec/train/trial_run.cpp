@@ -9,36 +9,12 @@
 #include "lanista/exec/train/run_updates.h"
 
 namespace lanista::train {
-namespace {
-
-// Returns when the trial selects its examples (train.select: auto), by its measurements and a comparison after them.
-std::vector<study::SelectionChange> selection_changes_of(std::span<const study::Measurement> measurements,
-                                                         const PreEpochRecords& records) {
-  std::vector<study::Measurement> all(measurements.begin(), measurements.end());
-  if (records.select_check) all.emplace_back().selecting = *records.select_check;
-  return study::selection_changes(all);
-}
-
-// Returns the start race of a trial in a saved state; empty: none, or the recipe is already that of its winner.
-Result<std::vector<study::StartCandidate>> restored_race(const TrialStart& start, const TrialProgress& progress,
-                                                         const PreEpochRecords& records) {
-  if (!progress.measurements().empty()) return progress.measurements().front().race;
-  // Without race steps the epoch was measured, but this state is older: the recipe is the winner's.
-  if (!records.start_race || start.race_steps() == 0) return std::vector<study::StartCandidate>();
-  if (std::cmp_not_equal(records.start_race->size(), start.num_candidates())) {
-    return Error{Code::kDataLoss,
-                 "checkpoint's race has " + std::to_string(records.start_race->size()) + " candidates, the trial's " +
-                     std::to_string(start.num_candidates()),
-                 ""};
-  }
-  return *records.start_race;
-}
-
-}  // namespace
 
 Result<TrialRun> TrialRun::create(const TrainerInput& input) {
   LANISTA_TRY(check_metrics(input));
-  LANISTA_ASSIGN(auto selection, Selection::make(input.recipe, input.trial_seed, *input.data));
+  LANISTA_ASSIGN(
+      auto selection,
+      Selection::make(input.recipe, {.seed = input.trial_seed, .rows = input.data->spec().rows}, input.selectors));
   LANISTA_ASSIGN(auto definition, make_trial_definition(input));
   LANISTA_ASSIGN(auto settings, SettingHistory::make(input));
   TrialRun run(std::make_shared<const TrialDefinition>(std::move(definition)), std::move(settings),
@@ -110,12 +86,9 @@ Result<void> TrialRun::restore(TrainerState state) {
   Selection selection = rows_.selection();
   if (steps > 0) LANISTA_TRY(selection.restore(selected));
   const auto& measurements = progress.measurements();
-  LANISTA_ASSIGN(PreEpochRecords records, read_pre_epoch_records(state.facts, *definition_, !measurements.empty()));
-  if (definition_->selection_comparison) selection.set_changes(selection_changes_of(measurements, records));
+  LANISTA_ASSIGN(PreEpochRecords records, read_pre_epoch_records(state.facts, *definition_));
   LANISTA_ASSIGN(SettingHistory settings, settings_.restored(*definition_, state.facts, measurements, records));
-  LANISTA_ASSIGN(const auto race, restored_race(start_, progress, records));
   LANISTA_TRY(state_.restore(std::move(state), progress.own_steps(), measurements));
-  if (const auto ease = start_.apply_winner(race)) settings.set_ease(*ease);
   progress_ = std::move(progress);
   settings_ = std::move(settings);
   records_ = std::move(records);
@@ -137,16 +110,11 @@ Result<void> TrialRun::admit(const program::Program& program) {
   return state_.admit(program, input(), start_.weights().get());
 }
 
-TrialRun TrialRun::copy_without_state(std::uint64_t data_seed) const {
+Result<TrialRun> TrialRun::copy_with_state(std::uint64_t data_seed) const {
   TrialRun out(definition_, settings_.copy(), rows_.without_pass(data_seed));
   out.progress_ = progress_.without_measurements();
-  out.start_ = start_.with_weights(nullptr);
+  out.start_ = start_.without_weights();
   out.records_ = PreEpochRecords::of_copy();
-  return out;
-}
-
-Result<TrialRun> TrialRun::copy_with_state(std::uint64_t data_seed) const {
-  TrialRun out = copy_without_state(data_seed);
   LANISTA_TRY(state_.copy_to(out.state_, input().trial_seed, {}));
   return out;
 }

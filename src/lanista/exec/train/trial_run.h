@@ -50,9 +50,9 @@ class TrialRun {
   const TrialProgress& progress() const { return progress_; }
   /// The settings (learning rate, batch and others) from each step on.
   const SettingHistory& settings() const { return settings_; }
-  /// The start weights and the start race.
+  /// The start weights.
   const TrialStart& start() const { return start_; }
-  /// The results of the start race, tune search and selection comparison before the current epoch.
+  /// The results of the tune search before the current epoch.
   const PreEpochRecords& records() const { return records_; }
   /// The training rows of the current pass, and the example selection.
   const TrainingRows& rows() const { return rows_; }
@@ -88,7 +88,6 @@ class TrialRun {
   const study::EpochSchedule& epochs() const { return definition_->epochs; }
   std::map<std::string, std::string> facts() const;
   std::string missing_state_message() const;
-  TrialRun copy_without_state(std::uint64_t data_seed) const;       // at the same position
   Result<TrialRun> copy_with_state(std::uint64_t data_seed) const;  // errors: kResourceExhausted
 
   // The rest is for the group in which it trains.

@@ -279,7 +279,7 @@ TEST(Tuning, BranchesOfPairedSearchesReadTheSameBatches) {
 
 TEST(Tuning, RefusesWhatCannotBe) {
   TrainerInput input = tuned_trial();
-  input.recipe.select = {"random", {{"keep", 0.3}}};
+  input.recipe.select = {"selective", {{"beta", 1}}};
   EXPECT_EQ(TrialRun::create(input).error().where, "train.tune");
   input = tuned_trial();
   input.recipe.tune.options["params"]["batch"] = {100, 250};

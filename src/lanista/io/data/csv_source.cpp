@@ -274,11 +274,6 @@ Result<LoadedRows> read_csv(const ReadRequest& request) {
     if (!weights) return with_file(weights.error(), path);
     found.raw.weights = *std::move(weights);
   }
-  if (roles.holdout_loss) {
-    auto losses = read_holdout(table, *roles.holdout_loss);
-    if (!losses) return with_file(losses.error(), path);
-    found.raw.holdout_loss = *std::move(losses);
-  }
   if (auto by = add_split_columns(table, roles.by, found); !by) return with_file(by.error(), path);
   DataSpec& spec = found.raw.spec;
   spec.classes = static_cast<std::int64_t>(target->names.size());

@@ -34,7 +34,6 @@ Digest hash_all(const RawData& raw, const Split& rows) {
   if (!spec.schema.is_null()) hasher.text(spec.schema.dump());
   // Weights of classes are not part of the data, since studies with other weights use the same rows.
   if (!raw.weights.empty()) hasher.text("weights").digest(hash_bytes(bytes_of(raw.weights)));
-  if (!raw.holdout_loss.empty()) hasher.text("holdout").digest(hash_bytes(bytes_of(raw.holdout_loss)));
   if (spec.target_normalization) {
     hasher.text("standardised targets").digest(hash_bytes(bytes_of(spec.target_normalization->mean)));
     hasher.digest(hash_bytes(bytes_of(spec.target_normalization->scale)));
@@ -91,8 +90,6 @@ Result<void> Dataset::fit_statistics(RawData& raw, const Split& split, const std
   LANISTA_CHECK(raw.targets.size() == (spec.classes > 0 ? 0 : rows * static_cast<std::size_t>(spec.target_size)),
                 "there must be target_size targets a row");
   LANISTA_CHECK(raw.weights.empty() || raw.weights.size() == rows, "there must be a weight a row, or none");
-  LANISTA_CHECK(raw.holdout_loss.empty() || raw.holdout_loss.size() == rows,
-                "there must be a hold-out loss a row, or none");
   if (normalize != "auto" && normalize != "none") {
     return Error{Code::kInvalidArgument, "normalize is \"" + normalize + "\", allowed are auto and none", ""};
   }
@@ -129,7 +126,6 @@ Result<Dataset> Dataset::make(RawData raw, Split split, const std::string& norma
   out.targets_ = shared(std::move(raw.targets));
   out.standard_targets_ = standardised(out.targets_, out.spec_);
   out.weights_ = shared(std::move(weights));
-  out.holdout_loss_ = shared(std::move(raw.holdout_loss));
   out.rows_ = std::move(split);
   return out;
 }
@@ -155,11 +151,9 @@ Result<Dataset> Dataset::make_folded(RawData raw, const std::vector<Split>& spli
   }
   const auto features = shared(std::move(raw.features)), numbers = shared(std::move(raw.targets));
   const auto labels = shared(std::move(raw.labels));
-  const auto holdout_loss = shared(std::move(raw.holdout_loss));
   for (Dataset& training : *trainings) {
     training.features_ = features;
     training.labels_ = labels;
-    training.holdout_loss_ = holdout_loss;
     training.targets_ = numbers;
     training.standard_targets_ = standardised(numbers, training.spec_);
   }

@@ -69,12 +69,6 @@ class Dataset {
   /// weighted().
   void gather_weights(std::span<const std::int64_t> rows, std::span<float> out) const;
 
-  /// For every row of the data set: its loss under a model that has not trained on it, as read from the source. Empty
-  /// if the source has none. The span is valid as long as the data set or a copy.
-  std::span<const float> holdout_loss() const {
-    return holdout_loss_ ? std::span<const float>(*holdout_loss_) : std::span<const float>();
-  }
-
   /// Makes a data set without folds from raw rows and their split. Precondition: `raw` passed check_numbers().
   ///
   /// It keeps these fields of raw.spec: name, source, licence, features, vocab, classes, positions, target_size,
@@ -115,7 +109,6 @@ class Dataset {
   std::shared_ptr<const std::vector<float>> targets_;           // in the unit of the source
   std::shared_ptr<const std::vector<float>> standard_targets_;  // empty where training uses targets_
   std::shared_ptr<const std::vector<float>> weights_;           // empty where all weights are equal
-  std::shared_ptr<const std::vector<float>> holdout_loss_;      // empty where the source has none
   Split rows_;
   std::shared_ptr<const std::vector<Dataset>> trainings_;  // with folds
   std::shared_ptr<const Dataset> fold_union_;

@@ -80,7 +80,6 @@ Result<void> encode(const LoadedRows::Columns& found, const std::vector<std::int
   if (spec.features.dims[0] == 0) return Error{Code::kDataLoss, "csv: no column holds a value", ""};
   spec.schema = {{"columns", columns_json(columns)}, {"target", target_json(table, roles, spec)}};
   if (roles.weight) spec.schema["weight"] = table.header()[*roles.weight];
-  if (roles.holdout_loss) spec.schema["holdout"] = table.header()[*roles.holdout_loss];
   raw.features = std::move(rows.features);
   raw.missing = rows.missing;
   raw.unknown = rows.unknown;

@@ -48,10 +48,6 @@ Result<void> check_numbers(const RawData& raw) {
     return malformed("weight of row " + std::to_string(i) + " is " + std::to_string(raw.weights[i]) +
                      ", allowed are finite numbers from 0 on");
   }
-  for (std::size_t i = 0; i < raw.holdout_loss.size(); ++i) {
-    if (!std::isfinite(raw.holdout_loss[i]))
-      return malformed("hold-out loss of row " + std::to_string(i) + " is not finite");
-  }
   return {};
 }
 

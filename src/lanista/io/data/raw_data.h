@@ -18,7 +18,6 @@ struct RawData {
   /// Numbers or labels [rows, target_size] in the unit of the source, or empty. From read_raw() also kNoTarget.
   std::vector<float> targets;
   std::vector<float> weights;              ///< Weights in the training loss [rows], or empty.
-  std::vector<float> holdout_loss;         ///< Losses under a model that has not trained on the row [rows], or empty.
   std::vector<std::string> names;          ///< Names such as file names [rows], or empty.
   std::int64_t missing = 0;                ///< Number of cells of a table without a value.
   std::int64_t unknown = 0;                ///< Number of cells with a category that the columns do not know.

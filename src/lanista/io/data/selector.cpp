@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -11,7 +10,6 @@
 #include "lanista/base/portable_math.h"
 #include "lanista/base/rng.h"
 #include "lanista/io/data/loss_ranks.h"
-#include "lanista/io/data/selection_comparison.h"
 
 namespace lanista::data {
 namespace {
@@ -53,26 +51,6 @@ Result<std::span<const double>> read_doubles(std::span<const Tensor> saved_state
   }
   return elements_of<double>(*found);
 }
-
-/// Selects every example with the same probability.
-class RandomSelector final : public Selector {
- public:
-  RandomSelector(double keep, const SelectorContext& context) : keep_(keep), sampler_(context.seed) {}
-
-  Positions requested_positions(const CandidateBatch&) const override { return {}; }
-  Positions choose(const CandidateBatch& candidates, std::span<const double>) override {
-    Positions out;
-    const auto sampled = sampler_.for_pass(candidates.pass);
-    for (std::size_t i = 0; i < candidates.rows.size(); ++i) {
-      if (sampled(candidates.rows[i]) < keep_) out.push_back(i);
-    }
-    return out;
-  }
-
- private:
-  double keep_;
-  RowSampler sampler_;
-};
 
 /// Selects with probability rank^beta, where the rank is that of the loss among the last ones of all examples. A loss
 /// is valid for `stale` passes; then it is measured again.
@@ -159,84 +137,8 @@ class HistoryPercentileSelector final : public Selector {
   RowSampler sampler_;
 };
 
-/// Selects a number of examples of each batch without replacement. Weights are by the rank of the loss in the batch.
-class BatchPercentileSelector final : public Selector {
- public:
-  BatchPercentileSelector(double keep, const SelectorContext& context) : keep_(keep), sampler_(context.seed) {}
-
-  Positions requested_positions(const CandidateBatch& candidates) const override {
-    return keep_ < 1 ? all_positions(candidates.rows.size()) : Positions();
-  }
-  // Weighted sampling without replacement by one key for each item (Efraimidis and Spirakis, 2006): the largest
-  // log(u) / weight win.
-  Positions choose(const CandidateBatch& candidates, std::span<const double> losses) override {
-    const std::size_t count = candidates.rows.size();
-    if (keep_ >= 1) return all_positions(count);
-    const auto kept = std::max<std::size_t>(1, static_cast<std::size_t>(keep_ * static_cast<double>(count)));
-    Positions order = all_positions(count);
-    const auto smaller = [&](std::size_t a, std::size_t b) {
-      const bool no_a = std::isnan(losses[a]), no_b = std::isnan(losses[b]);
-      return no_a || no_b ? no_b && !no_a : losses[a] < losses[b];
-    };
-    std::ranges::stable_sort(order, smaller);
-    std::vector<double> keys(count);
-    const auto sampled = sampler_.for_pass(candidates.pass);
-    for (std::size_t i = 0; i < count; ++i) {
-      const double percentile = (static_cast<double>(i) + 0.5) / static_cast<double>(count);
-      const double weight = portable_pow(percentile, 1 / keep_ - 1);
-      const double uniform_sample = sampled(candidates.rows[order[i]]);
-      keys[order[i]] = portable_log(std::max(uniform_sample, 0x1p-54)) / weight;
-    }
-    Positions out = all_positions(count);
-    std::ranges::stable_sort(out, std::greater<>(), [&](std::size_t i) { return keys[i]; });
-    out.resize(kept);
-    std::ranges::sort(out);
-    return out;
-  }
-
- private:
-  double keep_;
-  RowSampler sampler_;
-};
-
-/// Selects the examples of each batch with a loss furthest above that of a model that has not trained on them. What can
-/// be learned remains; noise and known examples do not.
-class ReducibleLossSelector final : public Selector {
- public:
-  ReducibleLossSelector(double keep, const SelectorContext& context)
-      : keep_(keep), holdout_loss_(context.holdout_loss) {}
-
-  Positions requested_positions(const CandidateBatch& candidates) const override {
-    return keep_ < 1 ? all_positions(candidates.rows.size()) : Positions();
-  }
-  Positions choose(const CandidateBatch& candidates, std::span<const double> losses) override {
-    const std::size_t count = candidates.rows.size();
-    Positions order = all_positions(count);
-    if (keep_ >= 1) return order;
-    std::vector<double> left(count);
-    for (std::size_t i = 0; i < count; ++i) {
-      const double known = double{holdout_loss_[static_cast<std::size_t>(candidates.rows[i])]};
-      // A row without a loss counts as the hardest.
-      left[i] = std::isnan(losses[i]) ? std::numeric_limits<double>::infinity() : losses[i] - known;
-    }
-    std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t i) { return left[i]; });
-    order.resize(std::max<std::size_t>(1, static_cast<std::size_t>(keep_ * static_cast<double>(count))));
-    std::ranges::sort(order);
-    return order;
-  }
-
- private:
-  double keep_;
-  std::span<const float> holdout_loss_;
-};
-
 using OptionKind = OptionSpec::Kind;
 constexpr double kMaxCount = 1e6;
-
-std::vector<OptionSpec> with_common_options(std::vector<OptionSpec> own) {
-  own.insert(own.end(), selection_options().begin(), selection_options().end());
-  return own;
-}
 
 std::vector<OptionSpec> percentile_options() {
   return {number_option("beta", OptionKind::kReal, 1.0, 0, 100, "0: all; a share of 1 / (1 + beta) is trained on"),
@@ -246,33 +148,12 @@ std::vector<OptionSpec> percentile_options() {
                         "passes that a loss counts for before it is measured again")};
 }
 
-// The options of selective, and those of the comparison.
-std::vector<OptionSpec> auto_selection_options() {
-  std::vector<OptionSpec> options = percentile_options();
-  options.push_back(count_option("steps", 100, 1, "of the branch on chosen examples; never beyond its epoch"));
-  options.push_back(number_option("every", OptionKind::kInt, 0, 0, kMaxCount,
-                                  "epochs after which the two are compared once more; 0: never"));
-  options.push_back(number_option("backward", OptionKind::kReal, 2.0, 0, 100,
-                                  "what a pass backward costs, in passes forward: by that both compute as much"));
-  options.push_back(text_option("on", "", "metric that decides; empty: val_accuracy, or else val_loss"));
-  OptionSpec found = option("found", OptionKind::kMapList, Options::array(),
-                            "what a trial has found, in place of asking: a list of {step: 0, selects: true}, as a "
-                            "model package has it");
-  found.omits_default = true;
-  options.push_back(std::move(found));
-  return options;
-}
-
-OptionSpec keep_option() {
-  return number_option("keep", OptionKind::kReal, 0.5, 0.001, 1, "share of the examples that are trained on");
-}
-
-Result<SelectorPlugin> find_selector_plugin(const study::PluginConfig& select) {
+Result<const SelectorPlugin*> find_selector_plugin(const study::PluginConfig& select,
+                                                   std::span<const SelectorPlugin> selectors) {
   std::vector<std::string> names;
   std::string list;
-  std::vector<SelectorPlugin> plugins = builtin_selectors();
-  for (SelectorPlugin& plugin : plugins) {
-    if (plugin.name == select.name) return std::move(plugin);
+  for (const SelectorPlugin& plugin : selectors) {
+    if (plugin.name == select.name) return &plugin;
     list += (names.empty() ? "" : ", ") + plugin.name;
     names.push_back(plugin.name);
   }
@@ -314,54 +195,39 @@ const std::vector<OptionSpec>& selection_options() {
   return options;
 }
 
-std::vector<SelectorPlugin> builtin_selectors() {
-  const auto by_percentile = [](const Options& options, const SelectorContext& context) -> std::unique_ptr<Selector> {
-    return std::make_unique<HistoryPercentileSelector>(options, context);
-  };
-  return {{"selective",
-           "examples with probability rank^beta, by how their loss ranks among the last ones (Selective-Backprop)",
-           with_common_options(percentile_options()), by_percentile},
-          {"batch", "a share of each batch, without replacement, weighted by how losses rank in it (Composer's rule)",
-           with_common_options({keep_option()}),
-           [](const Options& options, const SelectorContext& context) -> std::unique_ptr<Selector> {
-             return std::make_unique<BatchPercentileSelector>(options.at("keep").get<double>(), context);
-           }},
-          {std::string(kSelectionReducible),
-           "a share of each batch: those with the loss furthest above the hold-out loss that the data have for them "
-           "(RHO-LOSS)",
-           with_common_options({keep_option()}),
-           [](const Options& options, const SelectorContext& context) -> std::unique_ptr<Selector> {
-             return std::make_unique<ReducibleLossSelector>(options.at("keep").get<double>(), context);
-           }},
-          {"random", "a share of the examples by chance, whatever their losses: the control",
-           with_common_options({keep_option()}),
-           [](const Options& options, const SelectorContext& context) -> std::unique_ptr<Selector> {
-             return std::make_unique<RandomSelector>(options.at("keep").get<double>(), context);
-           }},
-          {std::string(kSelectionAuto),
-           "as selective where that beats training on all examples: two branches of the trial compare them, at equal "
-           "computation",
-           with_common_options(auto_selection_options()), by_percentile}};
+std::vector<OptionSpec> with_selection_options(std::vector<OptionSpec> own) {
+  own.insert(own.end(), selection_options().begin(), selection_options().end());
+  return own;
 }
 
-Result<void> check_holdout(const study::PluginConfig& select, bool has_holdout) {
-  if (select.name != kSelectionReducible || has_holdout) return {};
-  return Error{Code::kInvalidArgument,
-               "the data have no hold-out losses; name the column of a table that has them (csv:FILE?holdout=COLUMN), "
-               "or use selective, batch or random",
-               "train.select.reducible"};
+const std::vector<SelectorPlugin>& builtin_selectors() {
+  static const std::vector<SelectorPlugin> selectors{
+      {"selective",
+       "examples with probability rank^beta, by how their loss ranks among the last ones (Selective-Backprop)",
+       with_selection_options(percentile_options()),
+       [](const Options& options, const SelectorContext& context) -> std::unique_ptr<Selector> {
+         return std::make_unique<HistoryPercentileSelector>(options, context);
+       }}};
+  return selectors;
 }
 
-Result<Options> resolve_selection_options(const study::PluginConfig& select) {
-  LANISTA_ASSIGN(const SelectorPlugin plugin, find_selector_plugin(select));
-  return resolve_options(select.options, plugin.options);
+Result<void> check_selection_options(const Options& options) {
+  if (options.at("from") <= options.at("until")) return {};
+  return Error{Code::kInvalidArgument, options.at("from").dump() + " lies behind until, " + options.at("until").dump(),
+               "from"};
 }
 
-Result<std::unique_ptr<Selector>> make_selector(const study::PluginConfig& select, const SelectorContext& context) {
-  LANISTA_ASSIGN(const SelectorPlugin plugin, find_selector_plugin(select));
-  LANISTA_ASSIGN(const Options options, resolve_options(select.options, plugin.options));
-  LANISTA_TRY(check_holdout(select, !context.holdout_loss.empty()));
-  return plugin.make(options, context);
+Result<Options> resolve_selection_options(const study::PluginConfig& select,
+                                          std::span<const SelectorPlugin> selectors) {
+  LANISTA_ASSIGN(const SelectorPlugin* plugin, find_selector_plugin(select, selectors));
+  return resolve_options(select.options, plugin->options);
+}
+
+Result<std::unique_ptr<Selector>> make_selector(const study::PluginConfig& select, const SelectorContext& context,
+                                                std::span<const SelectorPlugin> selectors) {
+  LANISTA_ASSIGN(const SelectorPlugin* plugin, find_selector_plugin(select, selectors));
+  LANISTA_ASSIGN(const Options options, resolve_options(select.options, plugin->options));
+  return plugin->make(options, context);
 }
 
 }  // namespace lanista::data

@@ -42,8 +42,6 @@ class Selector {
 struct SelectorContext {
   std::uint64_t seed = 0;  ///< seed of random decisions
   std::int64_t rows = 0;   ///< number of rows of the data set; row numbers are below it
-  /// Loss by row number under a model that has not trained on the row; may be empty. It must outlive the selector.
-  std::span<const float> holdout_loss = {};
 };
 
 /// One kind of example selector: name, options and factory.
@@ -55,30 +53,26 @@ struct SelectorPlugin {
   std::function<std::unique_ptr<Selector>(const Options&, const SelectorContext&)> make;
 };
 
-/// The built-in selectors. The options of each are selection_options() and its own.
-///
-/// - selective: each example with probability rank^beta, by the rank of its loss among the last ones; a loss may be
-///   reused for some passes (Jiang et al., "Accelerating Deep Learning by Focusing on the Biggest Losers", 2019).
-/// - batch: a share of each batch, at random with weights by the rank of the loss in it (MosaicML's Composer).
-/// - reducible: the share of each batch with the loss furthest above the hold-out loss (RHO-LOSS, Mindermann et al.,
-///   2022).
-/// - random: each example with the same probability, the control that a selector must beat.
-/// - auto: the object is as for selective. The trainer uses it where it has won a comparison (selection_comparison.h).
-std::vector<SelectorPlugin> builtin_selectors();
+/// The built-in selectors: `selective`, which selects each example with probability rank^beta, by the rank of its loss
+/// among the last ones. A loss may be reused for some passes (Jiang et al., "Accelerating Deep Learning by Focusing on
+/// the Biggest Losers", 2019). The reference is to a constant.
+const std::vector<SelectorPlugin>& builtin_selectors();
 
 /// The options that every selector has: warmup_epochs, from, until, interrupt, max_wait, recalibrate, clock.
 const std::vector<OptionSpec>& selection_options();
+/// The options `own` of a selector, followed by selection_options().
+std::vector<OptionSpec> with_selection_options(std::vector<OptionSpec> own);
 
-inline constexpr std::string_view kSelectionReducible = "reducible";  ///< the selector that needs hold-out losses
-/// Checks that a selector that needs hold-out losses has them. `has_holdout`: the data have them. Errors:
-/// kInvalidArgument (needed and absent).
-Result<void> check_holdout(const study::PluginConfig& select, bool has_holdout);
-
-/// All options of the selector `select`, with defaults for those that the study omits. Errors: kInvalidArgument (an
-/// unknown name, with the nearest; invalid options); `where` is the key below train.select.
-Result<Options> resolve_selection_options(const study::PluginConfig& select);
-/// Makes the selector of the setting train.select. Errors: kInvalidArgument (an unknown name, invalid options, or
-/// reducible without context.holdout_loss).
-Result<std::unique_ptr<Selector>> make_selector(const study::PluginConfig& select, const SelectorContext& context);
+/// Checks resolved options of a selector beyond their schema. Errors: kInvalidArgument at the option (from after
+/// until).
+Result<void> check_selection_options(const Options& options);
+/// All options of the selector `select`, one of `selectors`, with defaults for those that the study omits. Errors:
+/// kInvalidArgument (an unknown name, with the nearest; invalid options); `where` is the key below train.select.
+Result<Options> resolve_selection_options(const study::PluginConfig& select,
+                                          std::span<const SelectorPlugin> selectors = builtin_selectors());
+/// Makes the selector of the setting train.select, one of `selectors`. Errors: kInvalidArgument (an unknown name or
+/// invalid options).
+Result<std::unique_ptr<Selector>> make_selector(const study::PluginConfig& select, const SelectorContext& context,
+                                                std::span<const SelectorPlugin> selectors = builtin_selectors());
 
 }  // namespace lanista::data

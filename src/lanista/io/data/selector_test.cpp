@@ -10,6 +10,7 @@
 
 #include "lanista/base/rng.h"
 #include "lanista/io/data/loss_ranks.h"
+#include "support/io/data/random_selector.h"
 
 namespace lanista::data {
 namespace {
@@ -21,7 +22,7 @@ std::vector<std::int64_t> rows_from(std::int64_t first, std::int64_t count) {
 }
 std::unique_ptr<Selector> selector(const char* name, Options options,
                                    SelectorContext context = {.seed = 7, .rows = 100'000}) {
-  auto made = make_selector({name, std::move(options)}, context);
+  auto made = make_selector({name, std::move(options)}, context, testing::selectors_with_random());
   EXPECT_TRUE(made) << made.error().text();
   return *std::move(made);
 }
@@ -162,65 +163,6 @@ TEST(Selective, RemeasuresStaleLosses) {
   }
 }
 
-// The probability of the top, middle and bottom tenth if half is kept, over batches of 128, by Composer's rule.
-TEST(BatchPercentileSelector, PrefersLargeLossesByComposerRule) {
-  const auto chooser = selector("batch", {{"keep", 0.5}});
-  std::array<std::int64_t, 10> kept{};
-  constexpr std::int64_t kBatches = 1000, kSize = 100;
-  for (std::int64_t b = 0; b < kBatches; ++b) {
-    const auto rows = rows_from(b * 50, kSize);
-    std::vector<double> losses(static_cast<std::size_t>(kSize));
-    const auto order = Rng(static_cast<std::uint64_t>(b)).permutation(kSize);
-    for (std::size_t i = 0; i < losses.size(); ++i) losses[i] = order[i];
-    const auto chosen = chooser->choose({b, rows}, losses);
-    ASSERT_EQ(chosen.size(), 50U);
-    ASSERT_TRUE(std::ranges::is_sorted(chosen));
-    for (const std::size_t i : chosen) ++kept[order[i] / 10];
-  }
-  const auto share = [&](std::size_t tenth) { return static_cast<double>(kept[tenth]) / (kBatches * 10.0); };
-  EXPECT_NEAR(share(9), 0.78, 0.03);
-  EXPECT_NEAR((share(4) + share(5)) / 2, 0.55, 0.03);
-  EXPECT_NEAR(share(0), 0.07, 0.03);
-}
-
-// Counts for every row those that precede it, in float64.
-TEST(Reducible, SelectsLargestExcessOverHoldoutLoss) {
-  Rng rng(8);
-  for (int round = 0; round < 300; ++round) {
-    std::vector<float> holdout_loss;
-    for (int row = 0; row < 60; ++row) holdout_loss.push_back(static_cast<float>(rng.below(5)) / 4 - 0.25F);
-    const double keep = 0.05 + 0.9 * rng.uniform();
-    const auto chooser = selector("reducible", {{"keep", keep}}, {.seed = 1, .rows = 60, .holdout_loss = holdout_loss});
-    std::vector<std::int64_t> rows;
-    std::vector<double> losses;
-    for (const std::uint32_t row : rng.permutation(60)) {
-      if (rows.size() == static_cast<std::size_t>(1 + round % 40)) break;
-      rows.push_back(row);
-      losses.push_back(rng.bernoulli(0.05) ? std::numeric_limits<double>::quiet_NaN()
-                                           : static_cast<double>(rng.below(6)) / 3);
-    }
-    ASSERT_EQ(chooser->requested_positions({round, rows}).size(), rows.size());
-    std::vector<std::size_t> expected;
-    const auto above = [&](std::size_t i) {
-      return std::isnan(losses[i]) ? 1e300
-                                   : losses[i] - static_cast<double>(holdout_loss[static_cast<std::size_t>(rows[i])]);
-    };
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      double before = 0;
-      for (std::size_t j = 0; j < rows.size(); ++j) before += above(j) > above(i) || (above(j) == above(i) && j < i);
-      if (before == 0 || before + 1 <= keep * static_cast<double>(rows.size())) expected.push_back(i);
-    }
-    ASSERT_EQ(chooser->choose({round, rows}, losses), expected) << round;
-  }
-}
-
-TEST(Reducible, RequiresHoldoutLosses) {
-  EXPECT_EQ(make_selector({"reducible", Options::object()}, {.seed = 1, .rows = 9}).error().message,
-            "the data have no hold-out losses; name the column of a table that has them (csv:FILE?holdout=COLUMN), or "
-            "use selective, batch or random");
-  EXPECT_TRUE(check_holdout({"batch", Options::object()}, false).ok());
-}
-
 TEST(Selectors, SampleEachRowIndependentlyOfBatch) {
   for (const char* name : {"random", "selective"}) {
     // With one loss for all, ranks do not depend on the batch either.
@@ -246,7 +188,6 @@ TEST(Selectors, SampleEachRowIndependentlyOfBatch) {
 TEST(Selectors, ResumeFromSavedState) {
   const std::pair<const char*, Options> kinds[] = {{"selective", {{"beta", 1}, {"history", 100}}},
                                                    {"selective", {{"beta", 2}, {"stale", 3}}},
-                                                   {"batch", {{"keep", 0.3}}},
                                                    {"random", {{"keep", 0.3}}}};
   for (const auto& [name, options] : kinds) {
     const SelectorContext context{.seed = 5, .rows = 400};
@@ -283,12 +224,19 @@ TEST(Selectors, RefuseForeignState) {
             "the selector has no state, but 'history' is restored");
 }
 
+TEST(Selectors, CheckOptionsBeyondTheirSchema) {
+  EXPECT_TRUE(check_selection_options({{"from", 0.5}, {"until", 0.5}}).ok());
+  const auto refused = check_selection_options({{"from", 0.5}, {"until", 0.25}});
+  EXPECT_EQ(refused.error().message, "0.5 lies behind until, 0.25");
+  EXPECT_EQ(refused.error().where, "from");
+}
+
 TEST(Selectors, ListAllowedNames) {
   EXPECT_EQ(make_selector({"selectiv", Options::object()}, {}).error().message,
-            "unknown; allowed: selective, batch, reducible, random, auto; did you mean 'selective'?");
+            "unknown; allowed: selective; did you mean 'selective'?");
   EXPECT_FALSE(make_selector({"selective", {{"beta", -1}}}, {}).ok());
-  EXPECT_FALSE(make_selector({"random", {{"keep", 0}}}, {}).ok());
-  EXPECT_FALSE(make_selector({"random", {{"beta", 1}}}, {}).ok());
+  EXPECT_FALSE(make_selector({"selective", {{"keep", 1}}}, {}).ok());
+  EXPECT_FALSE(make_selector({"random", {{"keep", 0}}}, {}, testing::selectors_with_random()).ok());
 }
 
 }  // namespace

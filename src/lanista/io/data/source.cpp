@@ -14,6 +14,7 @@ Error Source::error(const std::string& message) const {
 Result<void> Source::check_option_names(const std::vector<std::string>& names) const {
   for (const auto& [name, unused] : options) {
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    if (name == "holdout") return error("option \"holdout\" was removed in 0.2.0, with train.select: reducible");
     std::string expected_spec;
     for (const std::string& n : names) expected_spec += (expected_spec.empty() ? "" : ", ") + n;
     const std::string nearest = nearest_name(name, names);

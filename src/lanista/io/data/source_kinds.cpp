@@ -38,8 +38,6 @@ const std::vector<SourceKind>& source_kinds() {
         {"order", "COLUMN",
          "a number or date by which rows come in time: first training, then validation, last the test"},
         {"weight", "COLUMN", "how much a row counts in the training loss: numbers from 0 on, which are no feature"},
-        {"holdout", "COLUMN",
-         "a row's loss under a model that has not trained on it, for train.select: reducible; no feature"},
         {"test", "FILE", "a table of its own for the test part", false, SourceKind::PathCount::kOne},
         {"schema", "FILE.json", "a declared schema instead of target, drop, task, numeric, categorical, dates", false,
          SourceKind::PathCount::kOne},

@@ -70,7 +70,6 @@ struct TableRoles {
   std::vector<ColumnDeclaration> features;  ///< Feature columns, in the order of features.
   SplitColumnRoles by;                      ///< Columns for the split.
   std::optional<std::size_t> weight;        ///< Column of weights in the training loss.
-  std::optional<std::size_t> holdout_loss;  ///< Column of losses under a model that has not trained on the row.
 
   /// True means that the column with this index is a target.
   bool is_target(std::size_t column) const { return std::ranges::find(targets, column) != targets.end(); }
@@ -78,15 +77,15 @@ struct TableRoles {
 /// The allowed values of option task= of a source. The reference is to a constant.
 const std::vector<std::string>& table_tasks();
 
-/// Reads group= and order= into `roles.by`, weight= into `roles.weight` and holdout= into `roles.holdout_loss`. Errors:
-/// kInvalidArgument (no such column; a target column; both group= and order=).
+/// Reads group= and order= into `roles.by`, and weight= into `roles.weight`. Errors: kInvalidArgument (no such column;
+/// a target column; both group= and order=).
 Result<void> add_row_roles(const Source& source, const std::vector<std::string>& header, TableRoles& roles);
 
 /// The roles of the columns in `header` from the options of a source: target=, drop=, numeric=, categorical=, dates=,
-/// categories=, group=, order=, weight=, holdout= and task=.
+/// categories=, group=, order=, weight= and task=.
 ///
 /// An option lists columns by name, or by index from 0, separated by commas. The default target is the last column. The
-/// columns of group= and order= are features only if their kind is declared; those of weight= and holdout= never are.
+/// columns of group= and order= are features only if their kind is declared; that of weight= never is.
 /// Errors: kInvalidArgument (no such column; no column left; a kind declared twice, or for a column that is no feature;
 /// a target that is dropped; both group= and order=; two used columns of one name).
 Result<TableRoles> roles_from_source(const Source& source, const std::vector<std::string>& header);
@@ -94,9 +93,9 @@ Result<TableRoles> roles_from_source(const Source& source, const std::vector<std
 /// The roles of the columns in `header` from a schema: {"columns": [{"name", "kind": "number"|"category"|"date",
 /// "categories"?}…], "target": {"name" (or "names", a list), "kind"?: "classes"|"numbers"|"multilabel"}}.
 ///
-/// The features are the listed columns, in that order; columns for the split, the weight and the hold-out loss stay
-/// unset. DataSpec::schema has this form. Errors: kInvalidArgument (an invalid entry, or a column that `header` lacks;
-/// with the entry).
+/// The features are the listed columns, in that order; columns for the split and the weight stay unset.
+/// DataSpec::schema has this form. Errors: kInvalidArgument (an invalid entry, or a column that `header` lacks; with
+/// the entry).
 Result<TableRoles> roles_from_schema(const nlohmann::json& schema, const std::vector<std::string>& header);
 
 /// The targets of the rows of a table.
@@ -125,10 +124,6 @@ Result<std::optional<TableTarget>> read_known_target(const Table& table, const s
 /// The weight of each row in the training loss, from `column`. Errors: kDataLoss with the row (a cell without a number,
 /// or a number below 0).
 Result<std::vector<float>> read_weights(const Table& table, std::size_t column);
-/// The loss of each row under a model that has not trained on it, from `column`. Errors: kDataLoss with the row (a cell
-/// without a finite number).
-Result<std::vector<float>> read_holdout(const Table& table, std::size_t column);
-
 /// The error (kDataLoss) for a cell that must be a number and has the text `text`.
 Error not_a_number_error(const std::string& column, const std::string& row_location, std::string_view text);
 

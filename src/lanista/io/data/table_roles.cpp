@@ -76,10 +76,8 @@ Result<std::map<std::size_t, ColumnKind>> declared_kinds(const Source& source, c
 }  // namespace
 
 Result<void> add_row_roles(const Source& source, const std::vector<std::string>& header, TableRoles& roles) {
-  for (const auto& [option, column] : {std::pair("group", &roles.by.group),
-                                       {"order", &roles.by.order},
-                                       {"weight", &roles.weight},
-                                       {"holdout", &roles.holdout_loss}}) {
+  for (const auto& [option, column] :
+       {std::pair("group", &roles.by.group), {"order", &roles.by.order}, {"weight", &roles.weight}}) {
     const auto name = source.value(option);
     if (!name) continue;
     auto found = find_column(header, *name);
@@ -151,9 +149,7 @@ Result<TableRoles> roles_from_source(const Source& source, const std::vector<std
   for (const auto& column : {roles.by.group, roles.by.order}) {
     if (column && !kinds.contains(*column)) dropped.insert(*column);
   }
-  for (const auto& column : {roles.weight, roles.holdout_loss}) {
-    if (column) dropped.insert(*column);
-  }
+  if (roles.weight) dropped.insert(*roles.weight);
   for (const auto& [column, kind] : kinds) {
     if (dropped.contains(column)) {
       return source.error("column \"" + header[column] + "\" has a declared kind, yet is no feature");

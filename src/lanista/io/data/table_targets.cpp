@@ -222,9 +222,4 @@ Result<std::vector<float>> read_weights(const Table& table, std::size_t column) 
   return read_row_numbers(table, column, "weight", 0, "weights are finite numbers from 0 on");
 }
 
-Result<std::vector<float>> read_holdout(const Table& table, std::size_t column) {
-  return read_row_numbers(table, column, "hold-out loss", std::numeric_limits<float>::lowest(),
-                          "losses are finite numbers");
-}
-
 }  // namespace lanista::data

@@ -53,7 +53,6 @@ Result<Dataset> Dataset::transformed(const Dataset& base, Transform transform, S
   out.targets_ = base.targets_;
   out.standard_targets_ = base.standard_targets_;
   out.weights_ = base.weights_;
-  out.holdout_loss_ = base.holdout_loss_;
   out.rows_ = base.rows_;
 
   std::vector<std::int64_t> kept;

@@ -148,30 +148,6 @@ TEST_F(WeightedTable, ReadsWeightColumnAndExcludesItFromFeatures) {
   EXPECT_EQ(raw->rows(), 2);
 }
 
-TEST_F(WeightedTable, GivesHoldoutLossesToEachFold) {
-  write("/t.csv", rows([](int i) { return std::to_string(i % 7 - 3); }));
-  const auto plain = get("csv:/t.csv?drop=w");
-  const auto set = get("csv:/t.csv?holdout=w");
-  ASSERT_TRUE(plain.ok() && set.ok()) << set.error().text();
-  EXPECT_TRUE(plain->holdout_loss().empty());
-  EXPECT_EQ(features_of(*set), features_of(*plain)) << "it is no feature";
-  EXPECT_NE(set->spec().hash, plain->spec().hash);
-  ASSERT_EQ(set->holdout_loss().size(), 40U);
-  for (std::size_t i = 0; i < 40; ++i) EXPECT_EQ(set->holdout_loss()[i], static_cast<float>(i % 7) - 3);
-  EXPECT_NE(schema_text(set->spec()).find("w  holdout   loss of a row under a model"), std::string::npos);
-  study::DataConfig folded;
-  folded.source = "csv:/t.csv?holdout=w";
-  folded.folds = 3;
-  const auto folds = open(folded, "/", disk_);
-  ASSERT_TRUE(folds.ok()) << folds.error().text();
-  for (std::int64_t fold = 0; fold < 3; ++fold) EXPECT_EQ(folds->training(fold).holdout_loss()[9], -1.0F);
-  write("/t.csv", rows([](int i) { return i == 6 ? "unknown" : "1"; }));
-  expect_error("csv:/t.csv?holdout=w", Code::kDataLoss, "row 7 holds \"unknown\", which is not a number");
-  write("/t.csv", rows([](int i) { return i == 6 ? "" : "1"; }));
-  expect_error("csv:/t.csv?holdout=w", Code::kDataLoss, "the hold-out loss of row 7 is missing");
-  expect_error("csv:/t.csv?holdout=y", Code::kInvalidArgument, "holdout= names the target \"y\"");
-}
-
 TEST_F(WeightedTable, ReportsRowOfInvalidWeight) {
   const auto refused = [&](const std::string& cell, const std::string& message) {
     write("/t.csv", rows([&](int i) { return i == 6 ? cell : std::string("1"); }));

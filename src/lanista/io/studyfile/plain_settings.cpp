@@ -247,11 +247,6 @@ Section train_section() {
                  one_of("start_optimizer", {std::string(study::kFreshOptimizer), std::string(study::kCarryOptimizer)},
                         "optimiser state of a trial that computes its parent's function; carry: the parent's state and "
                         "step count; fresh: none"))),
-       omits_default(
-           field(block, &TrainConfig::start, &study::StartConfig::race,
-                 within(0, study::kMaxRaceSteps, "start_race",
-                        "steps for which a start is compared with the next best parents and random values; the "
-                        "lowest loss continues; 0: no comparison"))),
        omits_default(field(block, &TrainConfig::numerics, &study::NumericsConfig::shards,
                            within(1, study::kMaxBatchParts, "shards",
                                   "parts of a batch with gradients of their own, which are summed in order"))),

@@ -1,4 +1,5 @@
 #include "lanista/io/studyfile/study_file.h"
+#include "lanista/io/studyfile/removed_options.h"
 
 #include <yaml-cpp/yaml.h>
 
@@ -8,7 +9,6 @@
 
 #include "lanista/base/edit_distance.h"
 #include "lanista/io/data/augment.h"
-#include "lanista/io/data/selection_comparison.h"
 #include "lanista/io/data/selector.h"
 #include "lanista/io/studyfile/goals_reader.h"
 #include "lanista/io/studyfile/mistakes.h"
@@ -189,6 +189,8 @@ class Reader {
       } else if (section.name == "strategy" || section.name == "stop") {
         extra[key] = mistakes_.to_json(item.second);
         extra_nodes_[section.name].emplace(key, item.first);
+      } else if (!removal_reason(path).empty()) {
+        reject_removed(item.first, path);
       } else {
         mistakes_.unknown(item.first, path, key, known, sections_with(key));
       }
@@ -208,8 +210,22 @@ class Reader {
                   "PATH, or --program HOST=PATH, of lanista run and lanista resume");
   }
 
+  /// A finished study with a removed setting can still be shown and used for prediction.
+  void reject_removed(const YAML::Node& node, const std::string& path) {
+    const std::string reason(removal_reason(path));
+    if (origin_ == Origin::kStored) {
+      config_.removed.push_back(path + " " + reason);
+      return;
+    }
+    mistakes_.add(node, path, reason);
+  }
+
   void read_select(const YAML::Node& node, const std::string& path) {
     if (node.IsNull() || (node.IsScalar() && node.Scalar() == "none")) return;
+    const YAML::Node name = node.IsMap() && node.size() == 1 ? node.begin()->first : node;
+    if (name.IsScalar() && !removal_reason(path + "." + name.Scalar()).empty()) {
+      return reject_removed(name, path + "." + name.Scalar());
+    }
     std::vector<study::PluginConfig> read;
     read_plugin(
         node, path, data::builtin_selectors(), read, mistakes_,

@@ -230,9 +230,6 @@ std::optional<Error> second_stage_conflict(const study::StudyConfig& config) {
     return refuse("trains trials from the beginning, and with train.start: " + start +
                   " they would begin with their own trained weights; start may be off or file");
   }
-  if (config.train.start.race > 0) {
-    return refuse("searches at a trial's beginning itself; leave out train.start_race");
-  }
   for (const char* name : {"schedule", "warmup_epochs"}) {
     if (!study::tunes_rate(stage.tune) || !is_sampled(config, name)) continue;
     return refuse("changes the learning rate itself; " + std::string(name) + " cannot vary in front of it");

@@ -23,7 +23,7 @@ Result<std::unique_ptr<Strategy>> with_second_stage(std::unique_ptr<Strategy> se
 /// Returns an error at strategy.then if a setting of the study cannot be used with it, or nullopt.
 ///
 /// Such settings are a strategy that forks, train.tune, an adaptive batch, train.select, data.folds, strategy.repeat,
-/// implied, and train.start from other than off or file. So are train.start_race, budget.steps, and a schedule, warm-up
+/// implied, and train.start from other than off or file. So are budget.steps, and a schedule, warm-up
 /// or batch that is sampled and tuned. budget.trials must be above `best`, and may be left out in a finite space only.
 std::optional<Error> second_stage_conflict(const study::StudyConfig& config);
 

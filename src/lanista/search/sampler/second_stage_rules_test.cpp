@@ -89,11 +89,6 @@ TEST(SecondStage, ReportsConflictingOptions) {
       {"implied", [](StudyConfig& c) { c.implied.emplace_back(); }},
       {"train.start: parent", [](StudyConfig& c) { c.train.start.from = study::kStartParent; }},
       {"train.start: zoo", [](StudyConfig& c) { c.train.start.from = study::kStartZoo; }},
-      {"train.start_race",
-       [](StudyConfig& c) {
-         c.train.start.from = study::kStartFile;
-         c.train.start.race = 5;
-       }},
       {"budget.steps", [](StudyConfig& c) { c.budget.steps = 100; }},
       {"takes the last 2 of budget.trials, which is 2", [](StudyConfig& c) { c.budget.trials = 2; }},
       {"give budget.trials", [](StudyConfig& c) { c.budget.trials.reset(); }},

@@ -55,7 +55,6 @@ inline constexpr double kMaxRateFactor = 1e6;                 ///< Largest facto
 /// Checks a factor of train.rates. Errors: kInvalidArgument (not above 0, above kMaxRateFactor, or not finite). The
 /// message does not contain the key.
 Result<void> check_rate(double factor);
-inline constexpr std::int64_t kMaxRaceSteps = 1'000'000;     ///< Most steps of a start candidate.
 inline constexpr std::int64_t kMaxStartBatches = 1'000'000;  ///< Most batches of train.start_recalibrate.
 /// Values of train.start_shrink: which units of a wider parent a narrower child keeps. They are the first ones, or
 /// those with the largest effect on the loss, to first order.
@@ -63,7 +62,6 @@ inline constexpr std::string_view kShrinkFirst = "first", kShrinkByLoss = "loss"
 /// Values of train.start_optimizer: the optimiser state of the child is zeros, or carried over. A carried state has the
 /// parent's value for each weight that is a copy of one weight of the parent, and zeros elsewhere.
 inline constexpr std::string_view kFreshOptimizer = "fresh", kCarryOptimizer = "carry";
-inline constexpr std::int64_t kMaxRaceParents = 2;  ///< Most parents in a start race, in addition to random values.
 /// Values of train.ties, which decides between epochs or trials with equal goals: the one with the lower val_loss, or
 /// the earlier one.
 inline constexpr std::string_view kTiesByLoss = "loss", kTiesToEarlier = "earlier";
@@ -184,7 +182,6 @@ struct StartConfig {
   std::int64_t recalibrate = 0;            ///< Batches that renew running statistics after a start; 0: none.
   std::string shrink{kShrinkFirst};        ///< Which units of a wider parent stay: first | loss.
   std::string optimizer{kFreshOptimizer};  ///< Optimiser slots: fresh | carry.
-  std::int64_t race = 0;                   ///< Steps of a start race; 0: no race.
 };
 /// Section `train` of the study file: how each trial trains, where the space does not vary it.
 struct TrainConfig {
@@ -290,6 +287,9 @@ struct StudyConfig {
   KeepConfig keep;
   /// Keys of a stored file that have no effect any more, such as cluster.program.
   std::vector<std::string> ignored = {};
+  /// Settings of a stored study that this version lacks, each with the reason, as text for people. A study with one is
+  /// shown and used for prediction, but not resumed or repeated.
+  std::vector<std::string> removed = {};
 };
 
 /// Returns the goal that decides between results with equal goals (train.ties): to minimise val_loss.

@@ -192,12 +192,6 @@ std::vector<std::string> applicable_metrics(const Targets& targets) {
   return names;
 }
 
-std::string metric_list() {
-  std::string list;
-  for (const Metric& metric : metrics()) list += (list.empty() ? "" : ", ") + metric.name;
-  return list;
-}
-
 std::string_view validation_metric(std::string_view measured) {
   constexpr std::string_view kPart = "val_";
   if (!measured.starts_with(kPart) || measured == "val_loss") return {};

@@ -82,9 +82,6 @@ std::vector<std::string> default_metrics(const Targets& targets);
 /// its default number, such as "top5"; top<k> is left out if there are at most k classes.
 std::vector<std::string> applicable_metrics(const Targets& targets);
 
-/// Returns the names of all built-in metrics as one text for messages: "accuracy, exact_match, top<k>, …".
-std::string metric_list();
-
 /// Returns the metric with the validation value `measured`: "f1_macro" for "val_f1_macro". Empty: `measured` is
 /// "val_loss" or does not begin with "val_".
 std::string_view validation_metric(std::string_view measured);

@@ -14,7 +14,6 @@ Proposal refinement_of(TrialId trial, const Proposal& proposal) {
   // The engine chooses a start for the refinement, too.
   if (proposed_start(proposal) == nullptr) out.start.reset();
   out.race.reset();
-  out.select_time = 0;
   return out;
 }
 

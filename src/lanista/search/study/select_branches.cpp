@@ -7,42 +7,6 @@
 
 namespace lanista::study {
 
-std::vector<SelectionChange> selection_changes(std::span<const Measurement> measurements) {
-  std::vector<SelectionChange> out;
-  for (const Measurement& measurement : measurements) {
-    for (const SelectBranch& branch : measurement.selecting) {
-      if (branch.kept) out.push_back({branch.step, branch.selects});
-    }
-  }
-  return out;
-}
-
-nlohmann::json selection_changes_json(std::span<const SelectionChange> found) {
-  auto list = nlohmann::json::array();
-  for (const SelectionChange& each : found) list.push_back({{"step", each.step}, {"selects", each.selects}});
-  return list;
-}
-
-Result<std::vector<SelectionChange>> read_selection_changes(const nlohmann::json& list) {
-  std::vector<SelectionChange> out;
-  const auto wrong = [&](const std::string& message) {
-    return Error{Code::kInvalidArgument, "entry " + std::to_string(out.size() + 1) + ": " + message, "found"};
-  };
-  for (const nlohmann::json& item : list) {
-    const bool whole = item.is_object() && item.size() == 2 && item.contains("step") && item.contains("selects");
-    if (!whole || !item.at("step").is_number_integer() || !item.at("selects").is_boolean()) {
-      return wrong("{step: …, selects: true or false} is wanted, not " + item.dump());
-    }
-    const SelectionChange at{item.at("step").get<std::int64_t>(), item.at("selects").get<bool>()};
-    const std::int64_t before = out.empty() ? -1 : out.back().step;
-    if (at.step <= before) {
-      return wrong("step " + std::to_string(at.step) + " must be above step " + std::to_string(before));
-    }
-    out.push_back(at);
-  }
-  return out;
-}
-
 std::int64_t discarded_steps(std::span<const SelectBranch> branches) {
   std::int64_t steps = 0;
   for (const SelectBranch& branch : branches) steps += branch.kept ? 0 : branch.steps;

@@ -34,23 +34,6 @@ TEST(SelectBranches, RoundTrip) {
   EXPECT_EQ(measurement_from_json(broken).error().code, Code::kDataLoss);
 }
 
-TEST(SelectBranches, ReturnReplaySchedule) {
-  const std::vector<Measurement> measurements{
-      measured(1, 1, {}), measured(1, 2, {branch(10, true, 7, 0.5, true), branch(10, false, 6, 0.4, false)}),
-      measured(1, 3, {}), measured(1, 4, {branch(30, true, 7, 0.5, false), branch(30, false, 6, 0.5, true)})};
-  const std::vector<SelectionChange> found = selection_changes(measurements);
-  EXPECT_EQ(found, (std::vector<SelectionChange>{{10, true}, {30, false}}));
-  EXPECT_EQ(*read_selection_changes(selection_changes_json(found)), found);
-  const auto mistake = [](const char* text) {
-    return read_selection_changes(nlohmann::json::parse(text)).error().message;
-  };
-  EXPECT_EQ(mistake(R"([{"step": 3, "selects": true}, {"step": 3, "selects": false}])"),
-            "entry 2: step 3 must be above step 3");
-  EXPECT_EQ(mistake(R"([{"step": 3}])"), "entry 1: {step: …, selects: true or false} is wanted, not {\"step\":3}");
-  EXPECT_EQ(mistake(R"([{"step": 0, "selects": 1}])"),
-            "entry 1: {step: …, selects: true or false} is wanted, not {\"selects\":1,\"step\":0}");
-}
-
 TEST(SelectBranches, DescribeTrialAndStudy) {
   StudyView view;
   EXPECT_EQ(selection_text(view), "");

@@ -44,8 +44,6 @@ std::int64_t discarded_steps(std::span<const StartCandidate> race) {
   return steps;
 }
 
-std::int64_t discarded_steps(const StartRace& race) { return race.steps * (race.racers() - 1); }
-
 std::int64_t discarded_race_steps(const StudyView& view) {
   std::int64_t steps = 0;
   for (const TrialView& trial : view.trials) steps += discarded_steps(start_race_of(trial));

@@ -25,8 +25,6 @@ const Start* winning_start(const TrialView& trial);
 
 /// Returns the number of training steps of the candidates that lost.
 std::int64_t discarded_steps(std::span<const StartCandidate> race);
-/// Returns the number of training steps that the losers of a planned race will have.
-std::int64_t discarded_steps(const StartRace& race);
 
 /// Returns a sentence for people on the results and the steps of a study's start races. Empty: there were none.
 std::string races_text(const StudyView& view);

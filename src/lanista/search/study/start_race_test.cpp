@@ -50,7 +50,6 @@ TEST(StartRace, CountsDiscardedSteps) {
                  raced({{10, 0.3, false}, {10, 0.2, false}, {10, 0.1, true}})};
   view.steps = 74;
   EXPECT_EQ(discarded_race_steps(view), 37);
-  EXPECT_EQ(discarded_steps(*view.trials[0].proposal.race), 20);
   EXPECT_EQ(races_text(view),
             "2 start races: 1 won by the chosen start, 0 by another parent, 1 by random values; "
             "37 steps (50 % of all) were discarded");

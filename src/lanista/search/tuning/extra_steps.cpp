@@ -145,27 +145,11 @@ ExtraSteps search_steps(const TuneRules& rules, const EpochSchedule& epochs, std
   return out;
 }
 
-ExtraSteps race_steps(const TrainConfig& train, const Proposal& proposal, const EpochSchedule& epochs) {
-  ExtraSteps out;
-  const std::int64_t steps = std::min(train.start.race, longest_branch(epochs, 1, 1));
-  if (steps < 1 || train.start.from == kStartOff || proposal.start) return out;
-  const bool is_file = train.start.from == kStartFile;
-  if (is_file) out.expected.push_back({1, steps});
-  out.most = (is_file ? 1 : kMaxRaceParents) * steps;
-  return out;
-}
-
-Result<ExtraSteps> extra_steps(const TrainConfig& train, const Proposal& proposal, const Recipe& recipe,
-                               const EpochSchedule& epochs) {
-  ExtraSteps out = race_steps(train, proposal, epochs);
+Result<ExtraSteps> extra_steps(const Recipe& recipe, const EpochSchedule& epochs) {
   const std::string& tune = recipe.tune.name;
-  if (tune.empty() || tune == kReplaySchedule || tune == kAdaptive) return out;  // these kinds try nothing
+  if (tune.empty() || tune == kReplaySchedule || tune == kAdaptive) return ExtraSteps();  // these kinds try nothing
   LANISTA_ASSIGN(const TuneRules rules, tune_rules(recipe));
-  ExtraSteps searches = search_steps(rules, epochs, recipe.epochs);
-  out.expected.insert(out.expected.end(), searches.expected.begin(), searches.expected.end());
-  out.searches = searches.searches;
-  out.most += searches.most;
-  return out;
+  return search_steps(rules, epochs, recipe.epochs);
 }
 
 }  // namespace lanista::study

@@ -10,8 +10,8 @@
 
 namespace lanista::study {
 
-/// Training steps in addition to those of a trial: of discarded branches of its tune searches (train.tune), and of the
-/// losers of its start race (train.start_race). Forecasts add them to the steps of the trial.
+/// Training steps in addition to those of a trial: of discarded branches of its tune searches (train.tune). Forecasts
+/// add them to the steps of the trial.
 struct ExtraSteps {
   /// Expected extra steps before one epoch.
   struct EpochSteps {
@@ -36,15 +36,8 @@ struct ExtraSteps {
 /// possible, if at all. O(epochs log epochs).
 ExtraSteps search_steps(const TuneRules& rules, const EpochSchedule& epochs, std::int64_t count);
 
-/// Returns the extra steps of the start race of a trial before any result is known. A start from a file has one rival,
-/// random values. Other starts have no parent yet, so no steps are expected; the upper bound is that of kMaxRaceParents
-/// parents. A race is shorter than the first epoch. All is 0 without a race or if the proposal has a start.
-ExtraSteps race_steps(const TrainConfig& train, const Proposal& proposal, const EpochSchedule& epochs);
-
-/// Returns the extra steps of the tune searches and the start race of a trial with this recipe: the expected ones by
-/// epoch, and the most that the rules allow. A `proposal` with a start has no race. Errors: those of tune_rules
-/// (kInvalidArgument).
-Result<ExtraSteps> extra_steps(const TrainConfig& train, const Proposal& proposal, const Recipe& recipe,
-                               const EpochSchedule& epochs);
+/// Returns the extra steps of the tune searches of a trial with this recipe: the expected ones by epoch, and the most
+/// that the rules allow. Errors: those of tune_rules (kInvalidArgument).
+Result<ExtraSteps> extra_steps(const Recipe& recipe, const EpochSchedule& epochs);
 
 }  // namespace lanista::study

@@ -184,31 +184,18 @@ TEST(SearchSteps, NeverExceedMaximum) {
   EXPECT_GT(nearest, 0.95) << "the bound is nearly reached";
 }
 
-TEST(RaceSteps, CountStepsOfLosers) {
-  TrainConfig train;
-  train.start.race = 10;
-  EXPECT_EQ(race_steps(train, {}, of_steps(40)).most, 0) << "there is nothing to race";
-  train.start.from = "file";
-  EXPECT_EQ(race_steps(train, {}, of_steps(40)).expected_steps(), 10);
-  EXPECT_EQ(race_steps(train, {}, of_steps(4)).most, 3);
-  train.start.from = "study";
-  EXPECT_EQ(race_steps(train, {}, of_steps(40)).expected_steps(), 0);
-  EXPECT_EQ(race_steps(train, {}, of_steps(40)).most, 20);
-}
-
-TEST(ExtraSteps, AddRacesAndSearches) {
-  TrainConfig train;
+TEST(ExtraSteps, DependOnTheKindOfTuning) {
   Recipe recipe;
   recipe.epochs = 1;
-  EXPECT_EQ(extra_steps(train, {}, recipe, of_steps(40))->most, 0);
+  EXPECT_EQ(extra_steps(recipe, of_steps(40))->most, 0);
   recipe.tune = {"mltuner", {{"params", {{"lr", "log(1e-4, 1)"}}}}};
-  const auto extra = extra_steps(train, {}, recipe, of_steps(40));
+  const auto extra = extra_steps(recipe, of_steps(40));
   ASSERT_TRUE(extra.ok()) << extra.error().message;
   EXPECT_EQ(extra->expected_steps(), 48);
   recipe.tune = {std::string(kReplaySchedule), {}};
-  EXPECT_EQ(extra_steps(train, {}, recipe, of_steps(40))->expected_steps(), 0);
+  EXPECT_EQ(extra_steps(recipe, of_steps(40))->expected_steps(), 0);
   recipe.tune = {"mltuner", {{"halving", 1}, {"params", {{"lr", "log(1e-4, 1)"}}}}};
-  EXPECT_FALSE(extra_steps(train, {}, recipe, of_steps(40)).ok());
+  EXPECT_FALSE(extra_steps(recipe, of_steps(40)).ok());
 }
 
 }  // namespace

@@ -32,7 +32,6 @@ inline Trained train_to_end(const TrainerInput& input, std::int64_t lanes,
     if (saves_at && saves_at(run.progress().step_count())) {
       TrainerInput later = input;  // a resumed trial has no start weights
       later.start.reset();
-      for (AlternativeStartWeights& alternative : later.alternative_starts) alternative.weights.reset();
       TrialRun resumed = *TrialRun::create(later);
       EXPECT_TRUE(resumed.restore(run.save()));
       run = std::move(resumed);
