@@ -9,8 +9,8 @@
 #include "bench/arms.h"
 #include "lanista/base/check.h"
 #include "lanista/exec/train/selection.h"
+#include "lanista/io/data/random_selector.h"
 #include "lanista/io/data/selector.h"
-#include "support/io/data/random_selector.h"
 
 namespace lanista::bench {
 namespace {
@@ -22,7 +22,7 @@ double overhead_ms(double keep, std::int64_t rows, std::int64_t batch) {
   recipe.batch = batch;
   recipe.epochs = kPasses;
   recipe.select = {"random", {{"keep", keep}, {"warmup_epochs", 0}, {"max_wait", kNever}}};
-  auto selection = train::Selection::make(recipe, {.seed = 1, .rows = rows}, data::testing::selectors_with_random());
+  auto selection = train::Selection::make(recipe, {.seed = 1, .rows = rows}, data::selectors_with_random());
   LANISTA_CHECK(selection.ok(), "the selector is built in");
   std::vector<std::int64_t> all(static_cast<std::size_t>(rows));
   std::iota(all.begin(), all.end(), 0);
@@ -46,8 +46,7 @@ double overhead_ms(double keep, std::int64_t rows, std::int64_t batch) {
 
 Result<SelectionWork> selection_work(const study::PluginConfig& select, std::int64_t epochs, std::int64_t epoch) {
   if (select.name.empty()) return SelectionWork{};
-  LANISTA_ASSIGN(const Options options,
-                 data::resolve_selection_options(select, data::testing::selectors_with_random()));
+  LANISTA_ASSIGN(const Options options, data::resolve_selection_options(select, data::selectors_with_random()));
   const auto bound = [&](const char* name) {
     return static_cast<std::int64_t>(std::ceil(options.at(name).get<double>() * static_cast<double>(epochs)));
   };

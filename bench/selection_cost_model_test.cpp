@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "lanista/exec/train/selection.h"
-#include "support/io/data/random_selector.h"
+#include "lanista/io/data/random_selector.h"
 
 namespace lanista::bench {
 namespace {
@@ -57,8 +57,7 @@ TEST(SelectionCostModel, CountsRequestedLosses) {
     recipe.epochs = kEpochs;
     recipe.batch = kBatch;
     recipe.select = select;
-    auto selection =
-        *train::Selection::make(recipe, {.seed = 3, .rows = kRows}, data::testing::selectors_with_random());
+    auto selection = *train::Selection::make(recipe, {.seed = 3, .rows = kRows}, data::selectors_with_random());
     double counted = 0;
     for (std::int64_t epoch = 0; epoch < kEpochs; ++epoch) {
       for (std::int64_t batch = 0; batch < kBatches; ++batch) {

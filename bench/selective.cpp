@@ -19,9 +19,9 @@
 #include "lanista/base/rng.h"
 #include "lanista/exec/kernels/kernels.h"
 #include "lanista/exec/train/lane_group.h"
+#include "lanista/io/data/random_selector.h"
 #include "lanista/model/autodiff/training_step.h"
 #include "lanista/model/mutate/model_space.h"
-#include "support/io/data/random_selector.h"
 
 namespace lanista::bench {
 namespace {
@@ -136,7 +136,7 @@ class Training {
                                     .data_seed = seed,
                                     .data = &task.data,
                                     .step_ops = &ops,
-                                    .selectors = data::testing::selectors_with_random()};
+                                    .selectors = data::selectors_with_random()};
     LANISTA_ASSIGN(auto training, TimedTraining::make(input));
     return Training(recipe, static_cast<double>(task.data.rows(data::Part::kTrain).size()), std::move(training));
   }

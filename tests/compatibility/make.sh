@@ -53,7 +53,9 @@ write_inputs() {
   esac
   case $1 in
     paused) points 800 1 > table.csv ;;
-    removed-reducible) awk -F, '{ print $1 "," $2 "," (NR > 1 ? NR % 7 / 10 : "loss") "," $3 }' table.csv > losses.csv ;;
+    removed-reducible)
+      awk -F, '{ print $1 "," $2 "," (NR > 1 ? NR % 7 / 10 : "loss") "," $3 }' table.csv > losses.csv
+      ;;
     folds) flats 120 3 > table.csv && flats 12 4 > labelled.csv && cut -d, -f1-3 labelled.csv > new.csv ;;
     text)
       awk 'BEGIN {

@@ -11,10 +11,10 @@
 #include "lanista/exec/train/lane_group.h"
 #include "lanista/exec/train/learning_rate.h"
 #include "lanista/exec/train/trainer.h"
+#include "lanista/io/data/random_selector.h"
 #include "lanista/model/autodiff/training_step.h"
 #include "lanista/model/graph/text.h"
 #include "support/exec/train/test_support.h"
-#include "support/io/data/random_selector.h"
 
 namespace lanista::train {
 namespace {
@@ -40,7 +40,7 @@ TrainerInput trial(std::uint32_t id, study::PluginConfig select) {
           .data_seed = 12,
           .data = &digits(),
           .step_ops = &ops(),
-          .selectors = data::testing::selectors_with_random()};
+          .selectors = data::selectors_with_random()};
 }
 
 const std::vector<study::PluginConfig>& selectors() {
@@ -82,8 +82,8 @@ TEST(Selection, QueuesChosenRowsIntoBatchesOfOneSize) {
     recipe.select = {"random",
                      {{"keep", keep}, {"warmup_epochs", warmup}, {"interrupt", interrupt}, {"max_wait", wait}}};
     const std::uint64_t seed = rng.next();
-    Selection selection = *Selection::make(recipe, {.seed = seed, .rows = 50}, data::testing::selectors_with_random());
-    const auto oracle = std::make_unique<data::testing::RandomSelector>(keep, seed);
+    Selection selection = *Selection::make(recipe, {.seed = seed, .rows = 50}, data::selectors_with_random());
+    const auto oracle = std::make_unique<data::RandomSelector>(keep, seed);
     std::deque<std::int64_t> waiting;
     std::int64_t since = 0, step = 0, total = 0;
     for (std::int64_t epoch = 0; epoch < 6; ++epoch) {
@@ -140,9 +140,9 @@ TEST(Selection, MatchesTheReferenceAlgorithm) {
     SCOPED_TRACE(select.name + select.options.dump());
     const TrainerInput input = trial(1, select);
     Trainer trainer = *Trainer::create(input);
-    const auto settings = *data::resolve_selection_options(select, data::testing::selectors_with_random());
+    const auto settings = *data::resolve_selection_options(select, data::selectors_with_random());
     const auto chooser = *data::make_selector(select, {.seed = input.trial_seed, .rows = digits().spec().rows},
-                                              data::testing::selectors_with_random());
+                                              data::selectors_with_random());
     const auto train = *autodiff::derive_training_step(input.model, {input.recipe.loss, input.recipe.optimizer}, ops());
     const auto infer = *autodiff::derive_inference_step(input.model, ops());
     program::Program program = *program::Program::compile(train, infer, {.max_batch = input.recipe.batch});

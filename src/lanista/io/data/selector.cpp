@@ -8,8 +8,8 @@
 #include "lanista/base/edit_distance.h"
 #include "lanista/base/option_specs.h"
 #include "lanista/base/portable_math.h"
-#include "lanista/base/rng.h"
 #include "lanista/io/data/loss_ranks.h"
+#include "lanista/io/data/random_selector.h"
 
 namespace lanista::data {
 namespace {
@@ -21,21 +21,6 @@ Positions all_positions(std::size_t count) {
   std::iota(out.begin(), out.end(), std::size_t{0});
   return out;
 }
-
-/// One uniform number for every row of every pass.
-class RowSampler {
- public:
-  explicit RowSampler(std::uint64_t seed) : rng_(Rng(seed).split("select")) {}
-  /// A function from a row's number to its random number in this pass.
-  auto for_pass(std::int64_t pass) const {
-    return [pass_rng = rng_.split(static_cast<std::uint64_t>(pass))](std::int64_t row) {
-      return pass_rng.split(static_cast<std::uint64_t>(row)).uniform();
-    };
-  }
-
- private:
-  Rng rng_;
-};
 
 /// Losses as one tensor of doubles.
 Tensor to_tensor(const char* name, std::span<const double> values) {
@@ -85,7 +70,9 @@ class HistoryPercentileSelector final : public Selector {
     Positions out;
     const auto sampled = sampler_.for_pass(candidates.pass);
     for (std::size_t i = 0; i < all.size(); ++i) {
-      const double chance = std::max(min_probability_, portable_pow(loss_ranks_.rank(all[i]), beta_));
+      // The window may have only larger losses if it is shorter than the batch.
+      const double rank = loss_ranks_.rank(all[i]);
+      const double chance = std::max(min_probability_, rank > 0 ? portable_pow(rank, beta_) : 0);
       if (sampled(candidates.rows[i]) < chance) out.push_back(i);
     }
     return out;

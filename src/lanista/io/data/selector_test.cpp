@@ -10,7 +10,7 @@
 
 #include "lanista/base/rng.h"
 #include "lanista/io/data/loss_ranks.h"
-#include "support/io/data/random_selector.h"
+#include "lanista/io/data/random_selector.h"
 
 namespace lanista::data {
 namespace {
@@ -22,7 +22,7 @@ std::vector<std::int64_t> rows_from(std::int64_t first, std::int64_t count) {
 }
 std::unique_ptr<Selector> selector(const char* name, Options options,
                                    SelectorContext context = {.seed = 7, .rows = 100'000}) {
-  auto made = make_selector({name, std::move(options)}, context, testing::selectors_with_random());
+  auto made = make_selector({name, std::move(options)}, context, selectors_with_random());
   EXPECT_TRUE(made) << made.error().text();
   return *std::move(made);
 }
@@ -163,6 +163,15 @@ TEST(Selective, RemeasuresStaleLosses) {
   }
 }
 
+// The window has the last four losses only, so the first ones of the batch have rank 0.
+TEST(Selective, AcceptsBatchesLongerThanItsWindow) {
+  const auto rows = rows_from(0, 40);
+  std::vector<double> rising(40);
+  std::iota(rising.begin(), rising.end(), 0);
+  EXPECT_LT(selector("selective", {{"beta", 2}, {"history", 4}, {"floor", 0}})->choose({0, rows}, rising).size(), 5U);
+  EXPECT_EQ(selector("selective", {{"beta", 2}, {"history", 4}, {"floor", 1}})->choose({0, rows}, rising).size(), 40U);
+}
+
 TEST(Selectors, SampleEachRowIndependentlyOfBatch) {
   for (const char* name : {"random", "selective"}) {
     // With one loss for all, ranks do not depend on the batch either.
@@ -236,7 +245,7 @@ TEST(Selectors, ListAllowedNames) {
             "unknown; allowed: selective; did you mean 'selective'?");
   EXPECT_FALSE(make_selector({"selective", {{"beta", -1}}}, {}).ok());
   EXPECT_FALSE(make_selector({"selective", {{"keep", 1}}}, {}).ok());
-  EXPECT_FALSE(make_selector({"random", {{"keep", 0}}}, {}, testing::selectors_with_random()).ok());
+  EXPECT_FALSE(make_selector({"random", {{"keep", 0}}}, {}, selectors_with_random()).ok());
 }
 
 }  // namespace

@@ -170,6 +170,7 @@ json proposal_json(const Proposal& proposal) {
   if (proposal.repeat != 0) out["repeat"] = proposal.repeat;
   if (proposal.fold) out["fold"] = *proposal.fold;
   if (proposal.start) out["start"] = start_json(*proposal.start);
+  if (proposal.select_time > 0) out["select_time"] = real_json(proposal.select_time);
   if (proposal.race) out["race"] = start_race_json(*proposal.race);
   if (proposal.is_refinement) out["tunes"] = true;
   return out;
@@ -197,6 +198,7 @@ Result<Proposal> proposal_from_json(const json& in) {
     if (in.contains("fold")) proposal.fold = integer(in, "fold");
     if (proposal.fold && *proposal.fold < 0) throw Malformed{"'fold' is below 0"};
     if (in.contains("start")) proposal.start = good(start_from_json(member(in, "start")));
+    if (in.contains("select_time")) proposal.select_time = real(in, "select_time");
     if (in.contains("race")) proposal.race = good(start_race_from_json(member(in, "race")));
     if (proposal.race && (!proposal.start || !proposal.start->is_chosen_by_engine))
       throw Malformed{"a 'race' without a start"};

@@ -107,7 +107,9 @@ struct Proposal {
   /// Fold that the training validates on: assignment * folds + fold. A retry of a failed training has the same fold.
   /// Absent: the study has no folds.
   std::optional<std::int64_t> fold = {};
-  std::optional<Start> start;          ///< Weights to begin with; absent: random values.
+  std::optional<Start> start;  ///< Weights to begin with; absent: random values.
+  /// Time of each selection comparison on the logical clock, in studies of version 0.1.0; 0: none.
+  double select_time = 0;
   std::optional<StartRace> race = {};  ///< Race of `start`, which the engine chose; absent: no race.
   /// True for a refinement: the trial trains the decisions of `parent` again from the start and tunes itself
   /// (strategy.then).

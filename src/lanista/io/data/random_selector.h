@@ -10,27 +10,44 @@
 #include "lanista/base/rng.h"
 #include "lanista/io/data/selector.h"
 
-namespace lanista::data::testing {
+namespace lanista::data {
 
-/// Selects each example with the same probability, whatever its loss. It is the control of the benchmark `selective`,
-/// and a selector without memory for tests.
+/// One uniform random number for each row of each pass. A value; const functions are thread-safe.
+class RowSampler {
+ public:
+  /// Numbers of the training with this seed.
+  explicit RowSampler(std::uint64_t seed) : rng_(Rng(seed).split("select")) {}
+  /// Returns a function from the number of a row to its random number in [0, 1) in pass `pass`.
+  auto for_pass(std::int64_t pass) const {
+    return [pass_rng = rng_.split(static_cast<std::uint64_t>(pass))](std::int64_t row) {
+      return pass_rng.split(static_cast<std::uint64_t>(row)).uniform();
+    };
+  }
+
+ private:
+  Rng rng_;
+};
+
+/// Selects each example with the same probability, whatever its loss: the control that a selector must beat. No study
+/// names it; a program passes selectors_with_random() to its trainings.
 class RandomSelector final : public Selector {
  public:
-  RandomSelector(double keep, std::uint64_t seed) : keep_(keep), rng_(Rng(seed).split("select")) {}
+  /// Selects the share `keep` of the examples, from 0 to 1.
+  RandomSelector(double keep, std::uint64_t seed) : keep_(keep), sampler_(seed) {}
 
   std::vector<std::size_t> requested_positions(const CandidateBatch&) const override { return {}; }
   std::vector<std::size_t> choose(const CandidateBatch& candidates, std::span<const double>) override {
-    const Rng pass_rng = rng_.split(static_cast<std::uint64_t>(candidates.pass));
+    const auto sampled = sampler_.for_pass(candidates.pass);
     std::vector<std::size_t> out;
     for (std::size_t i = 0; i < candidates.rows.size(); ++i) {
-      if (pass_rng.split(static_cast<std::uint64_t>(candidates.rows[i])).uniform() < keep_) out.push_back(i);
+      if (sampled(candidates.rows[i]) < keep_) out.push_back(i);
     }
     return out;
   }
 
  private:
   double keep_;
-  Rng rng_;
+  RowSampler sampler_;
 };
 
 /// The built-in selectors, and `random` with the option `keep`, the share of the examples. The reference is to a
@@ -49,4 +66,4 @@ inline const std::vector<SelectorPlugin>& selectors_with_random() {
   return all;
 }
 
-}  // namespace lanista::data::testing
+}  // namespace lanista::data
