@@ -12,10 +12,8 @@ Result<std::unique_ptr<TimedTraining>> TimedTraining::make(const train::TrainerI
   return out;
 }
 
-Result<void> TimedTraining::epoch(std::int64_t most,
-                                  const std::function<Result<void>(train::LaneGroup&, train::TrialRun&)>& before) {
+Result<void> TimedTraining::epoch(std::int64_t most) {
   const double start = thread_cpu_seconds();
-  if (before) LANISTA_TRY(before(group_, run_));
   train::TrialRun* const one = &run_;
   train::StepResult end;
   while (!end.epoch_ended && end.failure.empty()) {
@@ -24,8 +22,8 @@ Result<void> TimedTraining::epoch(std::int64_t most,
   if (!end.failure.empty()) return Error{Code::kInternal, end.failure, ""};
   const double end_of_epoch = thread_cpu_seconds();
   group_.evaluate(run_, data::Part::kValidation, "");
-  evaluation_ = thread_cpu_seconds() - end_of_epoch;
-  seconds_ += end_of_epoch - start - evaluation_;
+  const double evaluation = thread_cpu_seconds() - end_of_epoch;
+  seconds_ += end_of_epoch - start - evaluation;
   return {};
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <utility>
 
@@ -21,21 +20,19 @@ class TimedTraining {
 
   /// Trains the next epoch, with up to `most` updates in one call.
   ///
-  /// `before` runs first, and its time counts. Errors: those of `before`; kInternal if the trial fails.
-  Result<void> epoch(std::int64_t most,
-                     const std::function<Result<void>(train::LaneGroup&, train::TrialRun&)>& before = {});
+  /// Errors: kInternal if the trial fails.
+  Result<void> epoch(std::int64_t most);
 
   const train::TrialRun& run() const { return run_; }
-  double seconds() const { return seconds_; }        ///< CPU seconds of all epochs so far, without evaluations.
-  double updates() const { return updates_; }        ///< Number of updates so far.
-  double evaluation() const { return evaluation_; }  ///< CPU seconds of the evaluation of the last epoch.
+  double seconds() const { return seconds_; }  ///< CPU seconds of all epochs so far, without evaluations.
+  double updates() const { return updates_; }  ///< Number of updates so far.
 
  private:
   TimedTraining(train::LaneGroup group, train::TrialRun run) : group_(std::move(group)), run_(std::move(run)) {}
 
   train::LaneGroup group_;
   train::TrialRun run_;
-  double evaluation_ = 0, seconds_ = 0, updates_ = 0;
+  double seconds_ = 0, updates_ = 0;
 };
 
 }  // namespace lanista::bench

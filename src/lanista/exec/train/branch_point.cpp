@@ -16,12 +16,12 @@ Result<TrialRun> BranchPoint::fork(const space::Sample& setting, std::optional<s
 }
 
 void BranchPoint::record_search(std::vector<study::Branch> branches, TrialRun* winner) {
-  run_.records_.search = std::move(branches);
+  run_.search_ = std::move(branches);
   if (winner == nullptr) return;
   run_.settings_.continue_from(winner->settings_);
   run_.state_.continue_from(winner->state_);
   run_.progress_.continue_from(winner->progress_);
-  run_.start_.drop_weights();
+  run_.start_.reset();
 }
 
 }  // namespace lanista::train

@@ -69,7 +69,7 @@ bool measures_gradient_noise(const TrialRun& run) {
 std::int64_t recalibration_of(const TrialRun& run) {
   const TrialProgress& progress = run.progress();
   const bool begun = progress.measurements().empty() && progress.branched_at() == 0;
-  return std::max(run.rows().selection().recalibration(), begun ? run.start().recalibrate() : 0);
+  return std::max(run.rows().selection().recalibration(), begun ? run.definition().input.recipe.recalibrate : 0);
 }
 
 }  // namespace lanista::train

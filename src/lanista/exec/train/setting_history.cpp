@@ -78,7 +78,7 @@ void SettingHistory::write_to(std::map<std::string, std::string>& facts) const {
 Result<SettingHistory> SettingHistory::restored(const TrialDefinition& definition,
                                                 const std::map<std::string, std::string>& facts,
                                                 std::span<const study::Measurement> measurements,
-                                                const PreEpochRecords& records) const {
+                                                const SearchRecord& search) const {
   SettingHistory out = *this;
   if (!definition.tune_rules && !adapter_) return out;
   if (adapter_) {
@@ -97,7 +97,7 @@ Result<SettingHistory> SettingHistory::restored(const TrialDefinition& definitio
   for (const study::Measurement& measurement : measurements) {
     if (taken) taken = take(measurement.branches);
   }
-  if (taken && records.search) taken = take(*records.search);
+  if (taken && search) taken = take(*search);
   if (!taken) return Error{Code::kDataLoss, taken.error().message, ""};
   return out;
 }

@@ -11,7 +11,7 @@
 
 #include "lanista/base/result.h"
 #include "lanista/exec/train/batch_adapter.h"
-#include "lanista/exec/train/pre_epoch_records.h"
+#include "lanista/exec/train/search_record.h"
 #include "lanista/exec/train/trainer_input.h"
 #include "lanista/model/space/domain.h"
 #include "lanista/search/study/config.h"
@@ -53,12 +53,11 @@ class SettingHistory {
   SettingHistory copy() const;
   /// Adds the gradient noise as "noise" to TrainerState::facts, if the batch is adaptive.
   void write_to(std::map<std::string, std::string>& facts) const;
-  /// Returns the history of a trial in a saved state with these TrainerState::facts, measurements and records. Without
+  /// Returns the history of a trial in a saved state with these TrainerState::facts, measurements and search. Without
   /// tune search and adaptive batch it is a copy of this one. Errors: kDataLoss (the noise is missing or malformed, or
   /// a recorded setting is invalid).
   Result<SettingHistory> restored(const TrialDefinition& definition, const std::map<std::string, std::string>& facts,
-                                  std::span<const study::Measurement> measurements,
-                                  const PreEpochRecords& records) const;
+                                  std::span<const study::Measurement> measurements, const SearchRecord& search) const;
 
  private:
   std::vector<std::pair<std::int64_t, study::StepSettings>> settings_;  // from which step on; the first: from 0

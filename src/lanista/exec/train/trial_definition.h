@@ -16,7 +16,7 @@ namespace lanista::train {
 /// The properties of a trial in training that never change. A run and its copies share one object, because it may be
 /// large.
 struct TrialDefinition {
-  /// The input without its start, which a run frees after the first step (TrialStart).
+  /// The input without its start, which a run frees after the first step.
   TrainerInput input;
   data::Augmenter augmenter;    ///< Random changes of training samples; empty(): none.
   Digest key;                   ///< lane_group_key of the trial.

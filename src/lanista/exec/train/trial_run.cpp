@@ -19,7 +19,7 @@ Result<TrialRun> TrialRun::create(const TrainerInput& input) {
   LANISTA_ASSIGN(auto settings, SettingHistory::make(input));
   TrialRun run(std::make_shared<const TrialDefinition>(std::move(definition)), std::move(settings),
                {input.data_seed, std::move(selection)});
-  run.start_ = TrialStart(input);
+  run.start_ = input.start;
   run.state_ = TrialState(BestEpochWeights(input.keep, input.known));
   return run;
 }
@@ -58,7 +58,7 @@ std::map<std::string, std::string> TrialRun::facts() const {
   std::map<std::string, std::string> facts;
   progress_.write_to(facts, input().trial);
   settings_.write_to(facts);
-  records_.write_to(facts);
+  write_search(search_, facts);
   return facts;
 }
 
@@ -86,12 +86,12 @@ Result<void> TrialRun::restore(TrainerState state) {
   Selection selection = rows_.selection();
   if (steps > 0) LANISTA_TRY(selection.restore(selected));
   const auto& measurements = progress.measurements();
-  LANISTA_ASSIGN(PreEpochRecords records, read_pre_epoch_records(state.facts, *definition_));
-  LANISTA_ASSIGN(SettingHistory settings, settings_.restored(*definition_, state.facts, measurements, records));
+  LANISTA_ASSIGN(SearchRecord search, read_search(state.facts, *definition_));
+  LANISTA_ASSIGN(SettingHistory settings, settings_.restored(*definition_, state.facts, measurements, search));
   LANISTA_TRY(state_.restore(std::move(state), progress.own_steps(), measurements));
   progress_ = std::move(progress);
   settings_ = std::move(settings);
-  records_ = std::move(records);
+  search_ = std::move(search);
   rows_.selection() = std::move(selection);
   rows_.forget_pass();
   return {};
@@ -107,23 +107,22 @@ Result<void> TrialRun::admit(const program::Program& program) {
   if (!state_.is_in_memory() && progress_.step_count() > 0) {
     return Error{Code::kInternal, missing_state_message(), ""};
   }
-  return state_.admit(program, input(), start_.weights().get());
+  return state_.admit(program, input(), start_.get());
 }
 
 Result<TrialRun> TrialRun::copy_with_state(std::uint64_t data_seed) const {
   TrialRun out(definition_, settings_.copy(), rows_.without_pass(data_seed));
   out.progress_ = progress_.without_measurements();
-  out.start_ = start_.without_weights();
-  out.records_ = PreEpochRecords::of_copy();
+  out.search_.emplace();  // a copy starts no search
   LANISTA_TRY(state_.copy_to(out.state_, input().trial_seed, {}));
   return out;
 }
 
 void TrialRun::adapt_batch() {
   const std::int64_t step = progress_.step_count();
-  if (!settings_.adapter() || records_.search || epochs().begin(step) != step) return;
+  if (!settings_.adapter() || search_ || epochs().begin(step) != step) return;
   auto change = settings_.adapt_batch(step, input().recipe.lr, epochs().pass_rows(epochs().pass(step)));
-  if (change) records_.search.emplace(1, *std::move(change));
+  if (change) search_.emplace(1, *std::move(change));
 }
 
 void TrialRun::begin_pass(std::span<TrialRun* const> others) {
@@ -146,7 +145,7 @@ bool TrialRun::count_steps(const program::LaneResult& end) {
   const std::int64_t epochs_before = epochs().epochs_completed(progress_.step_count());
   progress_.add_steps(steps, end.loss_sum);
   if (end.steps > 0) {
-    start_.drop_weights();  // from now on there is a state to resume from
+    start_.reset();  // from now on there is a state to resume from
     if (rows_.selection()) rows_.selection().step_done();
   }
   return epochs().epochs_completed(progress_.step_count()) > epochs_before;
@@ -156,7 +155,7 @@ void TrialRun::record_measurement(std::map<std::string, double> metrics) {
   const std::int64_t step = progress_.step_count();
   Selection& selection = rows_.selection();
   study::Measurement measurement{input().trial, progress_.epochs_done() + 1, progress_.own_steps(), std::move(metrics)};
-  records_.write_to(measurement);
+  if (search_) measurement.branches = *search_;
   const std::int64_t begin = epochs().steps_through(epochs().epochs_completed(step) - 1);
   const std::int64_t trained =
       selection ? selection.num_trained_rows() : epochs().rows_read(step) - epochs().rows_read(begin);
@@ -164,7 +163,7 @@ void TrialRun::record_measurement(std::map<std::string, double> metrics) {
   if (selection) measurement.metrics["trained_rows"] = static_cast<double>(trained);
   state_.observe(measurement);
   progress_.add_measurement(std::move(measurement));
-  records_ = {};
+  search_.reset();
   selection.begin_epoch();
   if (step == epochs().pass_begin(epochs().pass(step))) rows_.end_pass();
 }

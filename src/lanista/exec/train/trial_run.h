@@ -9,14 +9,13 @@
 
 #include "lanista/base/result.h"
 #include "lanista/exec/program/program.h"
-#include "lanista/exec/train/pre_epoch_records.h"
+#include "lanista/exec/train/search_record.h"
 #include "lanista/exec/train/setting_history.h"
 #include "lanista/exec/train/start_weights.h"
 #include "lanista/exec/train/trainer_input.h"
 #include "lanista/exec/train/training_rows.h"
 #include "lanista/exec/train/trial_definition.h"
 #include "lanista/exec/train/trial_progress.h"
-#include "lanista/exec/train/trial_start.h"
 #include "lanista/exec/train/trial_state.h"
 #include "lanista/exec/train/update_plan.h"
 #include "lanista/search/study/config.h"
@@ -50,10 +49,8 @@ class TrialRun {
   const TrialProgress& progress() const { return progress_; }
   /// The settings (learning rate, batch and others) from each step on.
   const SettingHistory& settings() const { return settings_; }
-  /// The start weights.
-  const TrialStart& start() const { return start_; }
-  /// The results of the tune search before the current epoch.
-  const PreEpochRecords& records() const { return records_; }
+  /// The tune search, or the change of an adaptive batch, before the current epoch; none: there was none yet.
+  const SearchRecord& search() const { return search_; }
   /// The training rows of the current pass, and the example selection.
   const TrainingRows& rows() const { return rows_; }
   /// The tensors: the state in a lane or in host memory, and the selected weights.
@@ -107,8 +104,8 @@ class TrialRun {
   std::shared_ptr<const TrialDefinition> definition_;
   TrialProgress progress_;
   SettingHistory settings_;
-  TrialStart start_;
-  PreEpochRecords records_;
+  std::shared_ptr<const StartWeights> start_;  // first weights until the first step; null: random values
+  SearchRecord search_;
   TrainingRows rows_;
   TrialState state_;
 };

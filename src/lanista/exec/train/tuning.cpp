@@ -119,7 +119,7 @@ std::vector<study::Branch> branch_records(const study::TuneSearch& search, const
 
 bool is_search_due(const TrialRun& run) {
   const TrialDefinition& trial = run.definition();
-  if (!trial.tune_rules || run.records().search) return false;
+  if (!trial.tune_rules || run.search()) return false;
   const std::int64_t step = run.progress().step_count();
   return trial.epochs.begin(step) == step && study::is_search_due(*trial.tune_rules, run.progress().measurements());
 }
