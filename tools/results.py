@@ -45,7 +45,7 @@ UNITS = {
     "device hours", "files", "trials", "studies", "runs", "models", "cases", "values", "tests", "kills",
     "processes", "workers", "groups", "searches", "seeds", "decisions", "failures", "differences", "points",
     "percent", "ratio", "regret", "rank", "score", "loss", "log10 loss", "correlation",
-    "words", "functions", "fields", "answers",
+    "words", "functions", "fields", "answers", "lines", "pairs",
 }
 MACHINE_KEYS = {"cpu", "cores", "memory_gib", "gpu", "software", "load"}
 MOST_TABLES = 20
