@@ -98,7 +98,9 @@ function(lanista_use_pch target kind)
     target_link_libraries(${carrier} PRIVATE lanista_flags nlohmann_json::nlohmann_json)
     target_precompile_headers(
       ${carrier} PRIVATE <algorithm> <array> <charconv> <cmath> <cstdint> <functional> <map> <memory> <optional> <set>
-                         <span> <string> <string_view> <utility> <vector> <nlohmann/json.hpp>)
+                         <span> <string> <string_view> <utility> <vector>
+                         "${PROJECT_SOURCE_DIR}/src/lanista/base/json_templates.h")
+    target_include_directories(${carrier} PRIVATE ${PROJECT_SOURCE_DIR}/src)
     if(kind STREQUAL "test")
       target_link_libraries(${carrier} PRIVATE GTest::gtest)
       target_precompile_headers(${carrier} PRIVATE <gtest/gtest.h>)
@@ -188,7 +190,7 @@ function(lanista_test binary)
   endif()
 endfunction()
 
-# lanista_module(<module> [NO_PCH] SOURCES <files> [DEPS <modules>] [LIBS <targets>] [TESTS <files>]
+# lanista_module(<module> [HOT] [NO_PCH] SOURCES <files> [DEPS <modules>] [LIBS <targets>] [TESTS <files>]
 #                [TEST_DEPS <modules>] [TORCH] [TORCH_TESTS <files>] [TEST_SHARDS n] [APART <files>])
 #
 # Makes the static library lanista_<module> and the test program <module>_tests.
@@ -197,12 +199,13 @@ endfunction()
 # - LIBS: targets from outside.
 # - TEST_DEPS: modules that only the tests use.
 # - TORCH_TESTS: tests that compare the module with LibTorch, in a second program <module>_torch_tests.
+# - HOT: compiles with -O2. Other modules are compiled with -O1, in two thirds of the time; no benchmark measures them.
 # - TORCH: the module itself links LibTorch. It is omitted if LANISTA_TORCH is off.
 # - NO_PCH: the sources have special flags, which no precompiled header fits.
 # - APART: files that lanista_unity compiles alone.
 # - TEST_SHARDS: SHARDS of lanista_test.
 function(lanista_module module)
-  cmake_parse_arguments(arg "TORCH;NO_PCH" "TEST_SHARDS" "SOURCES;DEPS;LIBS;TESTS;TEST_DEPS;TORCH_TESTS;APART" ${ARGN})
+  cmake_parse_arguments(arg "HOT;TORCH;NO_PCH" "TEST_SHARDS" "SOURCES;DEPS;LIBS;TESTS;TEST_DEPS;TORCH_TESTS;APART" ${ARGN})
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "lanista_module(${module}): unknown arguments ${arg_UNPARSED_ARGUMENTS}")
   endif()
@@ -216,6 +219,9 @@ function(lanista_module module)
   add_library(${library} STATIC ${arg_SOURCES})
   target_include_directories(${library} PUBLIC ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(${library} PRIVATE lanista_flags PUBLIC ${arg_DEPS} ${arg_LIBS})
+  if(NOT arg_HOT AND CMAKE_BUILD_TYPE STREQUAL "Release")
+    target_compile_options(${library} PRIVATE -O1)
+  endif()
   if(arg_TORCH)
     lanista_use_torch(${library} PUBLIC)
   elseif(module IN_LIST LANISTA_UNOPTIMISED AND NOT arg_NO_PCH)

@@ -41,6 +41,21 @@ std::string_view code_name(Code code) {
   return "internal";
 }
 
+Failure::Failure(Error error) : error_(new Error(std::move(error))) {}
+
+Failure::Failure(const Failure& other) : error_(other.error_ == nullptr ? nullptr : new Error(*other.error_)) {}
+
+void Failure::fail_value_read() const {
+  fail_check("ok()", "value of a failed Result: " + checked()->message, std::source_location::current());
+}
+
+Error* Failure::checked() const {
+  LANISTA_CHECK(error_ != nullptr, "error() of a Result that holds a value");
+  return error_;
+}
+
+void Failure::release() { delete error_; }
+
 std::string Error::text() const { return where.empty() ? message : where + ": " + message; }
 
 }  // namespace lanista

@@ -4,7 +4,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 
 #include "lanista/base/check.h"
 
@@ -42,36 +41,66 @@ struct Error {
   bool operator==(const Error&) const = default;
 };
 
+/// The failure of a Result: an Error on the heap, or nothing for success. Its code is compiled once, which keeps the
+/// many places that return errors small. Convert it with `Result<U>(std::move(failure))`, or read `error()`.
+class [[nodiscard]] Failure {
+ public:
+  /// No failure.
+  Failure() = default;
+  explicit Failure(Error error);
+  Failure(Failure&& other) noexcept : error_(std::exchange(other.error_, nullptr)) {}
+  Failure(const Failure& other);
+  Failure& operator=(Failure other) noexcept { return std::swap(error_, other.error_), *this; }
+  ~Failure() {
+    if (error_ != nullptr) release();
+  }
+
+  /// True if there is an error.
+  bool failed() const { return error_ != nullptr; }
+  /// The error. Without one, this throws InternalError.
+  const Error& error() const& { return *checked(); }
+  /// The error, to be moved from. Without one, this throws InternalError.
+  Error&& error() && { return std::move(*checked()); }
+  /// Throws InternalError with the message of the error, because the value of a failed Result was read.
+  [[noreturn]] void fail_value_read() const;
+
+ private:
+  Error* checked() const;
+  void release();
+  Error* error_ = nullptr;
+};
+
 /// A value of T or an Error. Reading the value of an error, or the error of a value, is a bug (LANISTA_CHECK).
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
-  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
+  Result(T value) : value_(std::move(value)) {}
+  Result(Error error) : failure_(std::move(error)) {}
+  /// A failed Result. `failure` must hold an error.
+  Result(Failure failure) : failure_(std::move(failure)) {}
 
-  bool ok() const { return state_.index() == 0; }
+  bool ok() const { return value_.has_value(); }
   explicit operator bool() const { return ok(); }
 
-  T& operator*() & { return check_value(), std::get<0>(state_); }
-  const T& operator*() const& { return check_value(), std::get<0>(state_); }
-  T&& operator*() && { return check_value(), std::get<0>(std::move(state_)); }
+  T& operator*() & { return check_value(), *value_; }
+  const T& operator*() const& { return check_value(), *value_; }
+  T&& operator*() && { return check_value(), std::move(*value_); }
   T* operator->() { return &**this; }
   const T* operator->() const { return &**this; }
 
   /// The error. Precondition: !ok().
-  const Error& error() const& {
-    LANISTA_CHECK(!ok(), "error() of a Result that holds a value");
-    return std::get<1>(state_);
-  }
+  const Error& error() const& { return failure_.error(); }
   /// The error, to be moved from. Precondition: !ok().
-  Error&& error() && {
-    LANISTA_CHECK(!ok(), "error() of a Result that holds a value");
-    return std::get<1>(std::move(state_));
-  }
+  Error&& error() && { return std::move(failure_).error(); }
+  /// The error for another Result, without a copy.
+  Failure&& failure() && { return std::move(failure_); }
 
  private:
-  void check_value() const { LANISTA_CHECK(ok(), "value of a failed Result: " + std::get<1>(state_).message); }
-  std::variant<T, Error> state_;
+  void check_value() const {
+    if (!value_) failure_.fail_value_read();
+  }
+  std::optional<T> value_;
+  Failure failure_;
 };
 
 /// Success, or an Error.
@@ -79,18 +108,19 @@ template <>
 class [[nodiscard]] Result<void> {
  public:
   Result() = default;
-  Result(Error error) : error_(std::move(error)) {}
+  Result(Error error) : failure_(std::move(error)) {}
+  /// A failed Result. `failure` must hold an error.
+  Result(Failure failure) : failure_(std::move(failure)) {}
 
-  bool ok() const { return !error_.has_value(); }
+  bool ok() const { return !failure_.failed(); }
   explicit operator bool() const { return ok(); }
   /// The error. Precondition: !ok().
-  const Error& error() const& {
-    LANISTA_CHECK(!ok(), "error() of a Result that holds a value");
-    return *error_;
-  }
+  const Error& error() const& { return failure_.error(); }
+  /// The error for another Result, without a copy.
+  Failure&& failure() && { return std::move(failure_); }
 
  private:
-  std::optional<Error> error_;
+  Failure failure_;
 };
 
 }  // namespace lanista
@@ -99,9 +129,9 @@ class [[nodiscard]] Result<void> {
 #define LANISTA_CONCAT(a, b) LANISTA_CONCAT_IMPL(a, b)
 
 /// Returns the error of `expr` from the enclosing function if `expr` failed.
-#define LANISTA_TRY(expr)                                                                                    \
-  do {                                                                                                       \
-    if (auto lanista_try_result = (expr); !lanista_try_result) return std::move(lanista_try_result).error(); \
+#define LANISTA_TRY(expr)                                                                                      \
+  do {                                                                                                         \
+    if (auto lanista_try_result = (expr); !lanista_try_result) return std::move(lanista_try_result).failure(); \
   } while (false)
 
 /// `LANISTA_ASSIGN(auto x, expr)`: x becomes the value of `expr`; an error is returned from the enclosing function. It
@@ -109,5 +139,5 @@ class [[nodiscard]] Result<void> {
 #define LANISTA_ASSIGN(decl, expr) LANISTA_ASSIGN_IMPL(LANISTA_CONCAT(lanista_result_, __LINE__), decl, expr)
 #define LANISTA_ASSIGN_IMPL(tmp, decl, expr) \
   auto tmp = (expr);                         \
-  if (!tmp) return std::move(tmp).error();   \
+  if (!tmp) return std::move(tmp).failure(); \
   decl = *std::move(tmp)
