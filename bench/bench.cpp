@@ -11,6 +11,7 @@
 #include "bench/halving_real.h"
 #include "bench/lanes.h"
 #include "bench/lineage.h"
+#include "bench/merged.h"
 #include "bench/mltuner.h"
 #include "bench/overhead.h"
 #include "bench/pack_hyperband.h"
@@ -56,6 +57,7 @@ std::vector<Benchmark> benchmarks() {
             lanes),
       plain("lineage", "common parts of 1,000 mutated models of 300 nodes, by ids and by structure; edits and replay",
             lineage),
+      {"merged", "the most that merged operators of different models gain, for 1 to 64 models on one thread", merged},
       {"mltuner", "steps to a target accuracy with all tuning: branches inside a trial against whole trainings",
        mltuner},
       plain("overhead", "engine, strategy and log around 100,000 trials that do nothing; arms ours (with log), memory",

@@ -205,7 +205,8 @@ endfunction()
 # - APART: files that lanista_unity compiles alone.
 # - TEST_SHARDS: SHARDS of lanista_test.
 function(lanista_module module)
-  cmake_parse_arguments(arg "HOT;TORCH;NO_PCH" "TEST_SHARDS" "SOURCES;DEPS;LIBS;TESTS;TEST_DEPS;TORCH_TESTS;APART" ${ARGN})
+  cmake_parse_arguments(arg "HOT;TORCH;NO_PCH" "TEST_SHARDS" "SOURCES;DEPS;LIBS;TESTS;TEST_DEPS;TORCH_TESTS;APART"
+                        ${ARGN})
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "lanista_module(${module}): unknown arguments ${arg_UNPARSED_ARGUMENTS}")
   endif()

@@ -24,15 +24,19 @@ LANISTA_JSON_TEMPLATE class nlohmann::detail::lexer<nlohmann::json,
                                                     nlohmann::detail::iterator_input_adapter<const char*>>;
 LANISTA_JSON_TEMPLATE class nlohmann::detail::parser<nlohmann::json,
                                                      nlohmann::detail::iterator_input_adapter<const char*>>;
+/// Reads a whole text into a value; false for an invalid text.
 LANISTA_JSON_TEMPLATE bool nlohmann::detail::
     parser<nlohmann::json, nlohmann::detail::iterator_input_adapter<std::string::const_iterator>>::sax_parse_internal(
         nlohmann::detail::json_sax_dom_parser<nlohmann::json>*);
+/// Reads a whole text into a value; false for an invalid text. The callback may leave out parts.
 LANISTA_JSON_TEMPLATE bool nlohmann::detail::
     parser<nlohmann::json, nlohmann::detail::iterator_input_adapter<std::string::const_iterator>>::sax_parse_internal(
         nlohmann::detail::json_sax_dom_callback_parser<nlohmann::json>*);
+/// Reads a whole text into a value; false for an invalid text.
 LANISTA_JSON_TEMPLATE bool
 nlohmann::detail::parser<nlohmann::json, nlohmann::detail::iterator_input_adapter<const char*>>::sax_parse_internal(
     nlohmann::detail::json_sax_dom_parser<nlohmann::json>*);
+/// Reads a whole text into a value; false for an invalid text. The callback may leave out parts.
 LANISTA_JSON_TEMPLATE bool
 nlohmann::detail::parser<nlohmann::json, nlohmann::detail::iterator_input_adapter<const char*>>::sax_parse_internal(
     nlohmann::detail::json_sax_dom_callback_parser<nlohmann::json>*);
