@@ -1,33 +1,9 @@
 #include <utility>
 
 #include "lanista/model/autodiff/step_ops.h"
-#include "lanista/model/ops/op_rules.h"
 
 namespace lanista::autodiff {
 namespace {
-
-using graph::AttrRole;
-using graph::OpArgs;
-using graph::OpDef;
-using graph::Shape;
-using graph::ValueType;
-using Types = Result<std::vector<ValueType>>;
-namespace ops = graph::ops;
-
-// Defines a gradient operator of a forward value and dy of its shape, with the attributes of the operator.
-OpDef grad_of(const std::string& op) {
-  OpDef def = train_form_of(op);
-  def.name = op + "_grad";
-  def.help = "Gradient of " + op + ".";
-  def.min_inputs = 2;
-  def.max_inputs = 2;
-  def.cost = {};
-  def.infer = [forward = def.infer](const OpArgs& args) -> Types {
-    LANISTA_TRY(ops::require_same_shapes(args));
-    return forward(args);
-  };
-  return def;
-}
 
 Types infer_slice_grad(const OpArgs& args) {
   const Shape full = ops::batched(args.list("shape"));
@@ -59,7 +35,33 @@ Types infer_gate_grad(const OpArgs& args) {
   return ops::value(ops::batched({shape.dims[ops::channel_dim(shape)]}));
 }
 
-Types infer_resize_grad(const OpArgs& args) {
+OpDef resize_grad_op() {
+  OpDef def = step_op("resize_grad", "Sends dy back to the cells it was made of.", 1, infer_of_input_size);
+  def.attrs = {input_size(), ops::one_of("mode", {"nearest", "bilinear"}, "as in resize")};
+  return def;
+}
+
+}  // namespace
+
+OpDef grad_of(const std::string& model_op) {
+  OpDef def = train_form_of(model_op);
+  def.name = model_op + "_grad";
+  def.help = "Gradient of " + model_op + ".";
+  def.min_inputs = 2;
+  def.max_inputs = 2;
+  def.cost = {};
+  def.infer = [forward = def.infer](const OpArgs& args) -> Types {
+    LANISTA_TRY(ops::require_same_shapes(args));
+    return forward(args);
+  };
+  return def;
+}
+
+graph::AttrSpec input_size() {
+  return ops::required_list("input_size", 1, AttrRole::kStatic, "[C, H, W] of the forward input");
+}
+
+Types infer_of_input_size(const OpArgs& args) {
   LANISTA_TRY(ops::require_image(args));
   const auto& size = args.list("input_size");
   if (size.size() != 3 || size[0] != ops::shape_of(args).dims[1]) {
@@ -68,15 +70,6 @@ Types infer_resize_grad(const OpArgs& args) {
   }
   return ops::value(ops::batched(size));
 }
-
-OpDef resize_grad_op() {
-  OpDef def = step_op("resize_grad", "Sends dy back to the cells it was made of.", 1, infer_resize_grad);
-  def.attrs = {ops::required_list("input_size", 1, AttrRole::kStatic, "[C, H, W] of the forward input"),
-               ops::one_of("mode", {"nearest", "bilinear"}, "as in resize")};
-  return def;
-}
-
-}  // namespace
 
 Result<void> add_image_grad_ops(graph::OpTable& table) {
   LANISTA_TRY(table.add(grad_of("lrn")));

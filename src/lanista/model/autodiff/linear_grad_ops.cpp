@@ -1,20 +1,10 @@
 #include <utility>
 
 #include "lanista/model/autodiff/step_ops.h"
-#include "lanista/model/ops/op_rules.h"
 #include "lanista/model/ops/window.h"
 
 namespace lanista::autodiff {
 namespace {
-
-using graph::AttrRole;
-using graph::DType;
-using graph::OpArgs;
-using graph::OpDef;
-using graph::Shape;
-using graph::ValueType;
-using Types = Result<std::vector<ValueType>>;
-namespace ops = graph::ops;
 
 Types infer_linear_grad_x(const OpArgs& args) {
   LANISTA_TRY(ops::require_real(args));

@@ -5,17 +5,9 @@
 #include "lanista/base/check.h"
 #include "lanista/model/autodiff/loss.h"
 #include "lanista/model/autodiff/step_ops.h"
-#include "lanista/model/ops/op_rules.h"
 
 namespace lanista::autodiff {
 namespace {
-
-using graph::DType;
-using graph::OpArgs;
-using graph::Shape;
-using graph::ValueType;
-using Types = Result<std::vector<ValueType>>;
-namespace ops = graph::ops;
 
 ValueType per_sample(DType dtype) { return {Shape{{graph::kBatch}}, dtype}; }
 

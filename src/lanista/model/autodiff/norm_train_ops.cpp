@@ -2,19 +2,9 @@
 
 #include "lanista/base/check.h"
 #include "lanista/model/autodiff/step_ops.h"
-#include "lanista/model/ops/op_rules.h"
 
 namespace lanista::autodiff {
 namespace {
-
-using graph::AttrRole;
-using graph::DType;
-using graph::OpArgs;
-using graph::OpDef;
-using graph::Shape;
-using graph::ValueType;
-using Types = Result<std::vector<ValueType>>;
-namespace ops = graph::ops;
 
 // Shapes of the statistics that a normalisation saves for its gradient, and of its weight.
 struct NormShapes {
@@ -73,7 +63,7 @@ OpDef grad_op(std::string_view model_op, ShapesOf shapes_of) {
 
 }  // namespace
 
-graph::OpDef train_form_of(std::string_view model_op) {
+OpDef train_form_of(std::string_view model_op) {
   static const graph::OpTable shipped = graph::builtin_ops();
   const OpDef* found = shipped.find(model_op);
   LANISTA_CHECK(found != nullptr, "no shipped operator " + std::string(model_op));

@@ -4,15 +4,9 @@
 #include <utility>
 
 #include "lanista/model/autodiff/optimizer.h"
-#include "lanista/model/ops/op_rules.h"
 
 namespace lanista::autodiff {
 namespace {
-
-using graph::OpArgs;
-using graph::ValueType;
-using Types = Result<std::vector<ValueType>>;
-namespace ops = graph::ops;
 
 std::vector<Optimizer> make_optimizers() {
   return {

@@ -1,41 +1,19 @@
 #include <utility>
 
 #include "lanista/model/autodiff/step_ops.h"
-#include "lanista/model/ops/op_rules.h"
 #include "lanista/model/ops/window.h"
 
 namespace lanista::autodiff {
 namespace {
 
-using graph::AttrRole;
-using graph::DType;
-using graph::OpArgs;
-using graph::OpDef;
-using graph::Shape;
-using graph::ValueType;
-using Types = Result<std::vector<ValueType>>;
-namespace ops = graph::ops;
-
 Result<void> add_softmax_and_dropout(graph::OpTable& table) {
-  OpDef softmax = train_form_of("softmax");
-  softmax.name = "softmax_grad";
+  OpDef softmax = grad_of("softmax");
   softmax.help = "Gradient of softmax, from its output.";
-  softmax.min_inputs = 2;
-  softmax.max_inputs = 2;
-  softmax.cost = {};
-  softmax.infer = [forward = softmax.infer](const OpArgs& args) -> Types {
-    LANISTA_TRY(ops::require_same_shapes(args));
-    return forward(args);
-  };
   LANISTA_TRY(table.add(std::move(softmax)));
 
   OpDef dropout = train_form_of("dropout");
   dropout.attrs.push_back(ops::required_int("origin", 0, AttrRole::kStatic, "model node that keys the mask"));
   return table.add(std::move(dropout));
-}
-
-graph::AttrSpec input_size() {
-  return ops::required_list("input_size", 1, AttrRole::kStatic, "[C, H, W] of the forward input");
 }
 
 Types infer_max_pool_grad(const OpArgs& args) {
@@ -49,16 +27,6 @@ Types infer_avg_pool_grad(const OpArgs& args) {
   LANISTA_ASSIGN(const ops::PoolDims dims, ops::pool_dims(args, args.list("input_size")));
   LANISTA_TRY(ops::require_type(args, 0, {dims.output(), DType::kReal}, "dy"));
   return ops::value(dims.input());
-}
-
-Types infer_adaptive_pool_grad(const OpArgs& args) {
-  LANISTA_TRY(ops::require_image(args));
-  const auto& size = args.list("input_size");
-  if (size.size() != 3 || size[0] != ops::shape_of(args).dims[1]) {
-    return ops::shape_error("input_size " + graph::attr_text(size) + " must be [C, H, W] with the channels of dy " +
-                            ops::shape_text(args));
-  }
-  return ops::value(ops::batched(size));
 }
 
 Result<void> add_pool_grads(graph::OpTable& table) {
@@ -81,8 +49,7 @@ Result<void> add_pool_grads(graph::OpTable& table) {
   avg_grad.attrs.push_back(input_size());
   LANISTA_TRY(table.add(std::move(avg_grad)));
 
-  OpDef adaptive =
-      step_op("adaptive_avg_pool2d_grad", "Spreads dy over each adaptive window.", 1, infer_adaptive_pool_grad);
+  OpDef adaptive = step_op("adaptive_avg_pool2d_grad", "Spreads dy over each adaptive window.", 1, infer_of_input_size);
   adaptive.attrs = {input_size()};
   return table.add(std::move(adaptive));
 }

@@ -1,18 +1,9 @@
 #include <utility>
 
 #include "lanista/model/autodiff/step_ops.h"
-#include "lanista/model/ops/op_rules.h"
 
 namespace lanista::autodiff {
 namespace {
-
-using graph::DType;
-using graph::OpArgs;
-using graph::OpDef;
-using graph::Shape;
-using graph::ValueType;
-using Types = Result<std::vector<ValueType>>;
-namespace ops = graph::ops;
 
 // Tokens [N, T] and dy [N, T, features].
 Types infer_embedding_grad(const OpArgs& args) {

@@ -2,19 +2,11 @@
 
 #include "lanista/model/autodiff/optimizer.h"
 #include "lanista/model/autodiff/step_ops.h"
-#include "lanista/model/ops/op_rules.h"
 
 namespace lanista::autodiff {
 namespace {
 
-using graph::AttrRole;
 using graph::AttrSpec;
-using graph::DType;
-using graph::OpArgs;
-using graph::OpDef;
-using graph::ValueType;
-using Types = Result<std::vector<ValueType>>;
-namespace ops = graph::ops;
 
 AttrSpec required_text(std::string name, std::vector<std::string> allowed, std::string help) {
   AttrSpec spec;

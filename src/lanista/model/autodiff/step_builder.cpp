@@ -11,7 +11,6 @@ namespace lanista::autodiff {
 
 using graph::Attrs;
 using graph::NodeId;
-using graph::OpDef;
 using graph::Port;
 
 namespace {

@@ -5,9 +5,22 @@
 #include <vector>
 
 #include "lanista/model/graph/op.h"
+#include "lanista/model/ops/op_rules.h"
 
 // The operators that occur only in step graphs, by theme.
 namespace lanista::autodiff {
+
+// The names that all their definitions use.
+using graph::AttrRole;
+using graph::DType;
+using graph::OpArgs;
+using graph::OpDef;
+using graph::Shape;
+using graph::ValueType;
+namespace ops = graph::ops;
+
+/// Types of an operator's outputs, or why its inputs do not fit.
+using Types = Result<std::vector<ValueType>>;
 
 /// Adds the sources of step graphs (`parameter`, `buffer`, `slot`, `target`) and the operators of the commit section
 /// (`buffer_update`, and `<name>_update` of each optimiser). Errors: kAlreadyExists for a name in the table.
@@ -29,12 +42,19 @@ Result<void> add_image_grad_ops(graph::OpTable& table);
 Result<void> add_other_grad_ops(graph::OpTable& table);
 
 /// Defines a step operator with `num_inputs` inputs and no attributes. `infer` returns the types of its outputs.
-graph::OpDef step_op(std::string name, std::string help, int num_inputs,
-                     std::function<Result<std::vector<graph::ValueType>>(const graph::OpArgs&)> infer);
+OpDef step_op(std::string name, std::string help, int num_inputs, std::function<Types(const OpArgs&)> infer);
 
 /// Defines the train form of a built-in operator, with the name "<model_op>_train" and no gradient rule. It has the
 /// inputs, attributes, parameters, cost and shape inference of `model_op`; the caller adds further outputs. An unknown
 /// name is a bug of the caller.
-graph::OpDef train_form_of(std::string_view model_op);
+OpDef train_form_of(std::string_view model_op);
+/// Defines the gradient operator "<model_op>_grad" of a forward value and dy of its shape, with the attributes of
+/// `model_op`.
+OpDef grad_of(const std::string& model_op);
+
+/// The attribute `input_size` of gradients of operators on images.
+graph::AttrSpec input_size();
+/// Inference rule (OpDef::infer): from dy to an image of `input_size` with the same channels.
+Types infer_of_input_size(const OpArgs& args);
 
 }  // namespace lanista::autodiff

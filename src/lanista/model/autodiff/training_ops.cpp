@@ -15,16 +15,16 @@ graph::OpTable training_ops(const graph::OpTable& model_ops) {
     LANISTA_CHECK(added.ok(), "the operators of steps: " + added.error().text());
   }
   for (const std::string& name : model_ops.names()) {
-    for (const graph::OpDef& def : model_ops.find(name)->step_ops) {
+    for (const OpDef& def : model_ops.find(name)->step_ops) {
       // Operators that share a definition have the same step operators.
-      const graph::OpDef* known = table.find(def.name);
+      const OpDef* known = table.find(def.name);
       if (known != nullptr && known->level == graph::OpLevel::kStep) continue;
       const Result<void> added = table.add(def);
       LANISTA_CHECK(added.ok(), "the step operators of " + name + ": " + (added.ok() ? "" : added.error().text()));
     }
   }
   for (const Loss& loss : losses()) {
-    for (const graph::OpDef* def : {&loss.forward, &loss.gradient}) {
+    for (const OpDef* def : {&loss.forward, &loss.gradient}) {
       const Result<void> added = table.add(*def);
       LANISTA_CHECK(added.ok(), "the operators of losses: " + (added.ok() ? "" : added.error().text()));
     }
@@ -32,9 +32,8 @@ graph::OpTable training_ops(const graph::OpTable& model_ops) {
   return table;
 }
 
-graph::OpDef step_op(std::string name, std::string help, int num_inputs,
-                     std::function<Result<std::vector<graph::ValueType>>(const graph::OpArgs&)> infer) {
-  graph::OpDef def;
+OpDef step_op(std::string name, std::string help, int num_inputs, std::function<Types(const OpArgs&)> infer) {
+  OpDef def;
   def.name = std::move(name);
   def.help = std::move(help);
   def.level = graph::OpLevel::kStep;

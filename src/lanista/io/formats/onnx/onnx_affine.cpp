@@ -10,11 +10,6 @@
 namespace lanista::formats::onnx {
 namespace {
 
-using graph::Attrs;
-using graph::Port;
-using Ports = std::span<const Port>;
-using RewriteResult = Result<Rewrite>;
-
 /// One step: value op constant, or constant - value.
 struct Step {
   char op;

@@ -10,11 +10,6 @@
 namespace lanista::formats::onnx {
 namespace {
 
-using graph::Attrs;
-using graph::Port;
-using Ports = std::span<const Port>;
-using RewriteResult = Result<Rewrite>;
-
 /// A rule for an operator on values of one shape.
 RewriteRule binary_operator(const std::string& op) {
   return [op](const NodeReader& node_reader) -> RewriteResult {

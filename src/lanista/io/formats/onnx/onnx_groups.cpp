@@ -11,11 +11,6 @@
 namespace lanista::formats::onnx {
 namespace {
 
-using graph::Attrs;
-using graph::Port;
-using Ports = std::span<const Port>;
-using RewriteResult = Result<Rewrite>;
-
 const Rewrite kNoRewrite{};
 
 Rewrite unary(std::string input, std::string op, Attrs attrs = {}) {

@@ -10,11 +10,6 @@
 namespace lanista::formats::onnx {
 namespace {
 
-using graph::Attrs;
-using graph::Port;
-using Ports = std::span<const Port>;
-using RewriteResult = Result<Rewrite>;
-
 /// A norm over channels. Lanista's norms accept [N, C] and images; sequences [N, C, L] become images of one column.
 Rewrite over_channels(std::string input, std::string op, Attrs attrs, std::vector<const Tensor*> params) {
   return {{std::move(input)},

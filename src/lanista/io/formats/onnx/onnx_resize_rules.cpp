@@ -9,10 +9,6 @@
 namespace lanista::formats::onnx {
 namespace {
 
-using graph::Port;
-using Ports = std::span<const Port>;
-using RewriteResult = Result<Rewrite>;
-
 /// How a resizing node finds the input cell for a cell of the result.
 struct Sampling {
   bool linear = false;

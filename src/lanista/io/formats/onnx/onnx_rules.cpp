@@ -8,11 +8,6 @@
 namespace lanista::formats::onnx {
 namespace {
 
-using graph::Attrs;
-using graph::Port;
-using Ports = std::span<const Port>;
-using RewriteResult = Result<Rewrite>;
-
 RewriteResult gemm(const NodeReader& node_reader) {
   LANISTA_TRY(node_reader.allow_attributes({"alpha", "beta", "transA", "transB"}));
   LANISTA_TRY(node_reader.require_value("transA", 0));

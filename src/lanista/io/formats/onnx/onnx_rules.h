@@ -21,6 +21,10 @@
 // How from_onnx() recognises nodes, and what it writes for them.
 namespace lanista::formats::onnx {
 
+using graph::Attrs;
+using graph::Port;
+using Ports = std::span<const Port>;  ///< ports of the values that a rewrite reads
+
 /// The largest image side, window or padding that rules accept, so that a product of three fits into 64 bits.
 inline constexpr std::int64_t kMaxExtent = std::int64_t{1} << 20;
 
@@ -133,15 +137,14 @@ class ModelWriter {
   /// Adds a node and returns its first output. `params` are its parameters and buffers in the order of its definition.
   /// Errors: kInvalidArgument (shapes of inputs do not fit), kDataLoss (number or shapes of `params`),
   /// kResourceExhausted.
-  Result<graph::Port> add(const std::string& op, std::vector<graph::Port> inputs, graph::Attrs attrs = {},
-                          std::vector<Tensor> params = {});
+  Result<Port> add(const std::string& op, std::vector<Port> inputs, Attrs attrs = {}, std::vector<Tensor> params = {});
   /// Checks that the budget has enough bytes for float32 weights of this shape, without a charge. Errors:
   /// kResourceExhausted.
   Result<void> check_budget(const List& shape) const;
   /// The node of which `port` is an output.
-  const graph::Node& node(graph::Port port) const { return builder_.peek().node(port.node); }
+  const graph::Node& node(Port port) const { return builder_.peek().node(port.node); }
   /// Dimensions of a value; the batch is -1.
-  const List& dims(graph::Port port) const { return types_.at(port).shape.dims; }
+  const List& dims(Port port) const { return types_.at(port).shape.dims; }
   /// The graph, without nodes that its output does not need, and its weights in the order of graph::parameters().
   /// Errors: those of graph::verify() (kNotFound, kInvalidArgument).
   Result<std::pair<graph::Graph, std::vector<Tensor>>> finish() &&;
@@ -161,13 +164,14 @@ struct Rewrite {
   std::vector<std::string> input_values;  ///< names of the computed values that the replacement reads
   /// Writes the operators, given the ports of `input_values`, and returns the port of the result. Empty: the rule does
   /// not apply.
-  std::function<Result<graph::Port>(ModelWriter&, std::span<const graph::Port>)> emit;
+  std::function<Result<Port>(ModelWriter&, Ports)> emit;
   std::string notice = {};  ///< text for the user, or empty; equal ones are counted
 };
+using RewriteResult = Result<Rewrite>;  ///< a rewrite, or why lanista lacks the operator
 
 /// Returns the replacement of a node; one without `emit` means that the rule does not apply. It returns an error if the
 /// rule applies, but lanista has no such operator.
-using RewriteRule = std::function<Result<Rewrite>(const NodeReader&)>;
+using RewriteRule = std::function<RewriteResult(const NodeReader&)>;
 /// Rules by the name of the ONNX operator of the node, in the order in which they are tried.
 using RewriteRules = std::map<std::string, std::vector<RewriteRule>, std::less<>>;
 
@@ -189,7 +193,7 @@ RewriteRules arithmetic_rules();
 RewriteRules sequence_rules();
 
 /// The replacement by one operator `op` with these attributes and copies of `params`, which reads `input_values`.
-Rewrite single_operator(std::vector<std::string> input_values, std::string op, graph::Attrs attrs = {},
+Rewrite single_operator(std::vector<std::string> input_values, std::string op, Attrs attrs = {},
                         std::vector<const Tensor*> params = {});
 /// A rule that replaces a node by operator `op` with the same inputs. All must be computed, and there must be no
 /// attributes.
@@ -198,23 +202,23 @@ RewriteRule same_operator(const std::string& op);
 // A rule for a group of nodes is called with the last node of the group.
 
 /// A RewriteRule, called for each Mul: imports x * Sigmoid(x) as the operator silu. Other nodes: an empty Rewrite.
-Result<Rewrite> silu_group(const NodeReader& node_reader);
+RewriteResult silu_group(const NodeReader& node_reader);
 /// A RewriteRule, called for each Mul: imports a GELU written with Erf or Tanh as the operator gelu. Other
 /// nodes: an empty Rewrite.
-Result<Rewrite> gelu_group(const NodeReader& node_reader);
+RewriteResult gelu_group(const NodeReader& node_reader);
 /// The rule that imports Reshape, InstanceNormalization, Reshape as the operator group_norm without scale and shift.
-Result<Rewrite> group_norm_group(const NodeReader& node_reader);
+RewriteResult group_norm_group(const NodeReader& node_reader);
 /// The rule that imports the group of group_norm_group() with a scale (Mul) and a shift (Add) as one group_norm.
-Result<Rewrite> affine_group_norm_group(const NodeReader& node_reader);
+RewriteResult affine_group_norm_group(const NodeReader& node_reader);
 /// The rule that imports MatMul by a constant matrix and Add of a constant bias as the operator linear.
-Result<Rewrite> linear_group(const NodeReader& node_reader);
+RewriteResult linear_group(const NodeReader& node_reader);
 /// The rule that imports Add of a constant mask with minus infinity above the diagonal as the operator causal_mask.
-Result<Rewrite> causal_mask_group(const NodeReader& node_reader);
+RewriteResult causal_mask_group(const NodeReader& node_reader);
 /// The rule that imports two MatMul with constant averaging matrices as the operator adaptive_avg_pool2d.
-Result<Rewrite> adaptive_pool_group(const NodeReader& node_reader);
+RewriteResult adaptive_pool_group(const NodeReader& node_reader);
 /// The rule that imports a chain of Add, Sum, Sub, Mul or Div with constants, which ends in one of them. It becomes
 /// scale_by, positional_embedding, depthwise_conv2d, or a part of the batch_norm before it.
-Result<Rewrite> affine_group(const NodeReader& node_reader);
+RewriteResult affine_group(const NodeReader& node_reader);
 
 /// The notice for a gelu with erf. The operator gelu has the tanh form.
 inline constexpr const char* kErfNotice =
@@ -241,7 +245,7 @@ Rewrite linear_rewrite(std::string input, const Tensor& matrix, bool is_transpos
 /// The port of `value` in the shape [batch, rest…] with the same number of elements. If the value has another shape, it
 /// adds reshape or flatten, after the value before other reshapes. An adaptive_avg_pool2d to [C] becomes
 /// global_avg_pool. Errors: those of ModelWriter::add().
-Result<graph::Port> in_shape(ModelWriter& writer, graph::Port value, const List& rest);
+Result<Port> in_shape(ModelWriter& writer, Port value, const List& rest);
 /// The attributes and parameters of an ONNX node BatchNormalization.
 struct BatchNorm {
   std::string input;                  ///< name of the value that it reads
@@ -249,12 +253,12 @@ struct BatchNorm {
   std::vector<const Tensor*> params;  ///< scale, shift, mean, variance
 
   /// The attributes of lanista's operator batch_norm.
-  graph::Attrs attrs() const { return {{"eps", eps}, {"momentum", momentum}}; }
+  Attrs attrs() const { return {{"eps", eps}, {"momentum", momentum}}; }
 };
 /// Reads a node BatchNormalization. Errors: kUnimplemented (another attribute, training mode, or a computed parameter),
 /// kDataLoss (an absent input, or an attribute of the wrong type).
 Result<BatchNorm> batch_norm_of(const NodeReader& node_reader);
 /// The dimensions of a value as in the ONNX file: the first is the fixed batch size, or kUnknownBatch.
-List file_dims(const ModelWriter& writer, graph::Port value);
+List file_dims(const ModelWriter& writer, Port value);
 
 }  // namespace lanista::formats::onnx

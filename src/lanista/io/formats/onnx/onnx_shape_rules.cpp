@@ -8,11 +8,6 @@
 namespace lanista::formats::onnx {
 namespace {
 
-using graph::Attrs;
-using graph::Port;
-using Ports = std::span<const Port>;
-using RewriteResult = Result<Rewrite>;
-
 /// Replaces a batch that the file does not fix: a slice of this size selects all.
 constexpr std::int64_t kAnyBatch = 0x7fffffff;
 

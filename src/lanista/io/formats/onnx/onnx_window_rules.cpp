@@ -8,11 +8,6 @@
 namespace lanista::formats::onnx {
 namespace {
 
-using graph::Attrs;
-using graph::Port;
-using Ports = std::span<const Port>;
-using RewriteResult = Result<Rewrite>;
-
 // From this opset on pools ignore windows that would begin in the padding after their input.
 constexpr std::int64_t kIgnoringOpset = 22;
 
