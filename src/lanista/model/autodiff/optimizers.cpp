@@ -66,14 +66,10 @@ std::string listed(Which which) {
 
 graph::OpDef Optimizer::rule() const {
   const std::size_t parts = 2 + slots.size();
-  graph::OpDef def;
-  def.name = name + "_update";
-  def.help = "Commit: " + help;
-  def.level = graph::OpLevel::kStep;
+  OpDef def = step_op(name + "_update", "Commit: " + help, static_cast<int>(parts),
+                      [parts](const OpArgs& args) { return infer_update(args, parts); });
   def.role = graph::OpRole::kCommit;
-  def.min_inputs = static_cast<int>(parts);
   def.max_inputs = -1;
-  def.infer = [parts](const OpArgs& args) { return infer_update(args, parts); };
   return def;
 }
 

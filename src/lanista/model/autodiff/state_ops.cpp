@@ -19,12 +19,7 @@ AttrSpec required_text(std::string name, std::vector<std::string> allowed, std::
 }
 
 OpDef source(std::string name, std::string help) {
-  OpDef def;
-  def.name = std::move(name);
-  def.help = std::move(help);
-  def.level = graph::OpLevel::kStep;
-  def.min_inputs = 0;
-  def.max_inputs = 0;
+  OpDef def = step_op(std::move(name), std::move(help), 0, {});
   def.role = graph::OpRole::kSource;
   return def;
 }
@@ -48,17 +43,12 @@ OpDef target_op() {
 }
 
 OpDef buffer_update_op() {
-  OpDef def;
-  def.name = "buffer_update";
-  def.help = "Commit: the buffer takes a new value.";
-  def.level = graph::OpLevel::kStep;
-  def.role = graph::OpRole::kCommit;
-  def.min_inputs = 2;
-  def.max_inputs = 2;
-  def.infer = [](const OpArgs& args) -> Types {
+  const auto infer = [](const OpArgs& args) -> Types {
     LANISTA_TRY(ops::require_type(args, 1, args.inputs[0], "the new value"));
     return std::vector<ValueType>{};
   };
+  OpDef def = step_op("buffer_update", "Commit: the buffer takes a new value.", 2, infer);
+  def.role = graph::OpRole::kCommit;
   return def;
 }
 

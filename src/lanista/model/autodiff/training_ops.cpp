@@ -33,12 +33,8 @@ graph::OpTable training_ops(const graph::OpTable& model_ops) {
 }
 
 OpDef step_op(std::string name, std::string help, int num_inputs, std::function<Types(const OpArgs&)> infer) {
-  OpDef def;
-  def.name = std::move(name);
-  def.help = std::move(help);
+  OpDef def = ops::named_op(std::move(name), std::move(help), num_inputs);
   def.level = graph::OpLevel::kStep;
-  def.min_inputs = num_inputs;
-  def.max_inputs = num_inputs;
   def.infer = std::move(infer);
   return def;
 }

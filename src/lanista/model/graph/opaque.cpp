@@ -48,11 +48,9 @@ void gradient(GradientContext& step) {
 }
 
 OpDef backward_of(const OpDef& own) {
-  OpDef def;
-  def.name = own.name + "_grad";
-  def.help = "Gradients of " + own.name + " by its inputs and parameters.";
+  OpDef def = ops::named_op(own.name + "_grad", "Gradients of " + own.name + " by its inputs and parameters.",
+                            own.min_inputs + 1);
   def.level = OpLevel::kStep;
-  def.min_inputs = own.min_inputs + 1;
   def.max_inputs = -1;
   def.attrs = own.attrs;
   def.infer = [own](const OpArgs& args) -> Types {

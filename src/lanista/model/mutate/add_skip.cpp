@@ -16,27 +16,24 @@ struct SkipSite {
   std::vector<graph::NodeId> from;
 };
 
-class AddSkip final : public Mutator {
+class AddSkip final : public ViewMutator {
  public:
-  explicit AddSkip(std::int64_t max) : max_(max) {}
+  explicit AddSkip(std::int64_t max) : ViewMutator("add_skip"), max_(max) {}
 
-  std::string_view name() const override { return "add_skip"; }
-
-  Result<graph::Edited> apply(const graph::Graph& base, const graph::OpTable& ops, const RepairPolicy& repair,
-                              space::Chooser& choose) const override {
+  Result<graph::Edited> edit(const ModelView& view, const RepairPolicy& repair, space::Chooser& choose) const override {
+    const graph::Graph& base = view.graph();
     const auto num_skips =
         std::count_if(base.nodes().begin(), base.nodes().end(), [](const auto& node) { return is_skip(*node); });
     if (num_skips >= max_) {
       return not_applicable("add_skip: the model already has " + std::to_string(num_skips) + " skips, max is " +
                             std::to_string(max_));
     }
-    LANISTA_ASSIGN(const ModelView view, ModelView::make(base, ops));
     LANISTA_ASSIGN(const auto offers, all_skip_sites(view, repair));
 
     const SkipSite& offer = choose.one_of("to", offers);
     const graph::NodeId from = choose.one_of("from", offer.from);
     LANISTA_ASSIGN(const auto plan, plan_shape_repair(view.type(from), view.type(offer.to), repair));
-    graph::Editor editor(base, ops);
+    graph::Editor editor(view.graph(), view.ops());
     const graph::Port to{offer.to, 0};
     const graph::Port fitted = emit_shape_repair(editor, {from, 0}, plan);
     const auto join = editor.add("add", {to, fitted}, {}, std::string(kSkipLabel));

@@ -1,8 +1,33 @@
 #pragma once
 
+#include <utility>
+
+#include "lanista/model/mutate/model_view.h"
 #include "lanista/model/mutate/mutator.h"
 
 namespace lanista::mutate {
+
+/// A mutator that reads the types of the model.
+class ViewMutator : public Mutator {
+ public:
+  /// `name` is what name() returns.
+  explicit ViewMutator(std::string name) : name_(std::move(name)) {}
+
+  std::string_view name() const final { return name_; }
+
+  Result<graph::Edited> apply(const graph::Graph& base, const graph::OpTable& ops, const RepairPolicy& repair,
+                              space::Chooser& choose) const final {
+    LANISTA_ASSIGN(const ModelView view, ModelView::make(base, ops));
+    return edit(view, repair, choose);
+  }
+
+ private:
+  /// apply() for the model of the view.
+  virtual Result<graph::Edited> edit(const ModelView& view, const RepairPolicy& repair,
+                                     space::Chooser& choose) const = 0;
+
+  std::string name_;
+};
 
 /// Mutator: replaces an operator by another of its group, such as relu by gelu.
 MutatorPlugin swap_op_plugin();

@@ -1,6 +1,7 @@
 // Adds a layer of the same width after a hidden layer: a new one, or a copy.
 #include <algorithm>
 
+#include "lanista/base/option_specs.h"
 #include "lanista/model/mutate/builtin.h"
 #include "lanista/model/mutate/op_words.h"
 #include "lanista/model/mutate/shape_repair.h"
@@ -46,24 +47,21 @@ struct DeepenSite {
   std::vector<std::string> kinds;
 };
 
-class Deepen final : public Mutator {
+class Deepen final : public ViewMutator {
  public:
-  explicit Deepen(std::string op) : op_(std::move(op)) {}
+  explicit Deepen(std::string op) : ViewMutator("deepen"), op_(std::move(op)) {}
 
-  std::string_view name() const override { return "deepen"; }
-
-  Result<graph::Edited> apply(const graph::Graph& base, const graph::OpTable& ops, const RepairPolicy& repair,
-                              space::Chooser& choose) const override {
-    LANISTA_ASSIGN(const ModelView view, ModelView::make(base, ops));
+  Result<graph::Edited> edit(const ModelView& view, const RepairPolicy& repair, space::Chooser& choose) const override {
+    const graph::OpTable& ops = view.ops();
     std::vector<DeepenSite> offers;
     SiteLog log;
-    for (const auto& node : base.nodes()) {
+    for (const auto& node : view.graph().nodes()) {
       if (!is_layer(ops, node->op) || is_repair(*node)) continue;
-      if (is_head(base, ops, node->id)) {
+      if (is_head(view.graph(), view.ops(), node->id)) {
         log.reject(*node, "gives the output");
         continue;
       }
-      DeepenSite offer{block_of(base, ops, node->id), {}};
+      DeepenSite offer{block_of(view.graph(), view.ops(), node->id), {}};
       if (new_layer(view, offer.block)) offer.kinds.emplace_back("insert");
       if (can_duplicate(view, offer.block)) offer.kinds.emplace_back("duplicate");
       if (offer.kinds.empty()) {
@@ -76,7 +74,7 @@ class Deepen final : public Mutator {
     if (offers.empty()) return log.error(name(), "linear or convolutional layer");
 
     const DeepenSite& offer = choose.one_of("site", offers);
-    graph::Editor editor(base, ops);
+    graph::Editor editor(view.graph(), view.ops());
     if (choose.one_of("kind", offer.kinds) == "insert") {
       insert(editor, offer.block, *new_layer(view, offer.block));
     } else {
@@ -129,7 +127,7 @@ MutatorPlugin deepen_plugin() {
   for (std::string& word : conv_words()) allowed.push_back(std::move(word));
   return {"deepen",
           "adds a layer of the same width with its activation behind a hidden layer: a new one or a copy",
-          {{"op", OptionSpec::Kind::kText, "", {}, {}, allowed, "the new layer; empty: linear or conv3x3, as it fits"}},
+          {text_option("op", "", "the new layer; empty: linear or conv3x3, as it fits", allowed)},
           [](const Options& options) -> Result<std::unique_ptr<Mutator>> {
             return std::unique_ptr<Mutator>(std::make_unique<Deepen>(options.at("op").get<std::string>()));
           }};

@@ -1,6 +1,7 @@
 // Mutator "duplicate": copies a chain of layers, with parameters of its own.
 #include <algorithm>
 
+#include "lanista/base/option_specs.h"
 #include "lanista/model/mutate/builtin.h"
 #include "lanista/model/mutate/compound_edits.h"
 #include "lanista/model/mutate/pattern_option.h"
@@ -10,15 +11,11 @@ namespace lanista::mutate {
 
 namespace {
 
-class Duplicate final : public Mutator {
+class Duplicate final : public ViewMutator {
  public:
-  explicit Duplicate(PatternOption match) : match_(std::move(match)) {}
+  explicit Duplicate(PatternOption match) : ViewMutator("duplicate"), match_(std::move(match)) {}
 
-  std::string_view name() const override { return "duplicate"; }
-
-  Result<graph::Edited> apply(const graph::Graph& base, const graph::OpTable& ops, const RepairPolicy& repair,
-                              space::Chooser& choose) const override {
-    LANISTA_ASSIGN(const ModelView view, ModelView::make(base, ops));
+  Result<graph::Edited> edit(const ModelView& view, const RepairPolicy& repair, space::Chooser& choose) const override {
     std::vector<SiteChange> offers;
     SiteLog log;
     for (const Match& match : match_.pattern.find(view)) {
@@ -27,7 +24,7 @@ class Duplicate final : public Mutator {
       if (any_can_apply({&change, 1}, why)) {
         offers.push_back(*std::move(change));
       } else {
-        log.reject(base.node(match.nodes.front()), why);
+        log.reject(view.graph().node(match.nodes.front()), why);
       }
     }
     if (offers.empty()) return log.error(name(), match_.what("chain"));
@@ -56,15 +53,14 @@ class Duplicate final : public Mutator {
 }  // namespace
 
 MutatorPlugin duplicate_plugin() {
-  return {
-      "duplicate",
-      "repeats a chain of layers behind itself, with parameters of its own",
-      {{"match", OptionSpec::Kind::kText, nullptr, {}, {}, {}, "which chain, e.g. \"conv2d >> batch_norm >> relu\""}},
-      [](const Options& options) -> Result<std::unique_ptr<Mutator>> {
-        LANISTA_ASSIGN(auto match, PatternOption::read(options, "match", Pattern::kMaxSteps));
-        return std::unique_ptr<Mutator>(std::make_unique<Duplicate>(std::move(match)));
-      },
-      {{"match", "linear >> relu"}}};
+  return {"duplicate",
+          "repeats a chain of layers behind itself, with parameters of its own",
+          {option("match", OptionSpec::Kind::kText, nullptr, "which chain, e.g. \"conv2d >> batch_norm >> relu\"")},
+          [](const Options& options) -> Result<std::unique_ptr<Mutator>> {
+            LANISTA_ASSIGN(auto match, PatternOption::read(options, "match", Pattern::kMaxSteps));
+            return std::unique_ptr<Mutator>(std::make_unique<Duplicate>(std::move(match)));
+          },
+          {{"match", "linear >> relu"}}};
 }
 
 }  // namespace lanista::mutate

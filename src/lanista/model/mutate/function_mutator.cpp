@@ -3,26 +3,23 @@
 #include <algorithm>
 #include <set>
 
+#include "lanista/model/mutate/builtin.h"
 #include "lanista/model/mutate/shape_repair.h"
 
 namespace lanista::mutate {
 
 namespace {
 
-class FunctionMutator final : public Mutator {
+class FunctionMutator final : public ViewMutator {
  public:
-  FunctionMutator(std::string name, EditModel edit) : name_(std::move(name)), edit_(std::move(edit)) {}
+  FunctionMutator(std::string name, EditModel edit) : ViewMutator(std::move(name)), edit_(std::move(edit)) {}
 
-  std::string_view name() const override { return name_; }
-
-  Result<graph::Edited> apply(const graph::Graph& base, const graph::OpTable& ops, const RepairPolicy& repair,
-                              space::Chooser& choose) const override {
-    LANISTA_ASSIGN(const ModelView view, ModelView::make(base, ops));
-    graph::Editor editor(base, ops);
+  Result<graph::Edited> edit(const ModelView& view, const RepairPolicy& repair, space::Chooser& choose) const override {
+    graph::Editor editor(view.graph(), view.ops());
     LANISTA_TRY(named(edit_(view, editor, choose)));
     auto edited = finish_mutation(std::move(editor), view, repair);
     LANISTA_TRY(named(edited));
-    if (edited->edits.empty()) return not_applicable(name_ + ": nothing would change");
+    if (edited->edits.empty()) return not_applicable(std::string(name()) + ": nothing would change");
     return edited;
   }
 
@@ -31,11 +28,11 @@ class FunctionMutator final : public Mutator {
   Result<void> named(const Result<T>& result) const {
     if (result) return {};
     Error error = result.error();
-    if (!error.message.starts_with(name_ + ": ")) error.message = name_ + ": " + error.message;
+    const std::string prefix = std::string(name()) + ": ";
+    if (!error.message.starts_with(prefix)) error.message = prefix + error.message;
     return error;
   }
 
-  std::string name_;
   EditModel edit_;
 };
 

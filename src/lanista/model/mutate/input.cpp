@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 
+#include "lanista/base/option_specs.h"
 #include "lanista/model/graph/flat_graph.h"
 #include "lanista/model/graph/infer.h"
 #include "lanista/model/graph/size_limits.h"
@@ -175,21 +176,17 @@ class Edges {
   std::optional<Digest> before_;
 };
 
-class Input final : public Mutator {
+class Input final : public ViewMutator {
  public:
   Input(PatternOption match, PatternOption from, bool adds)
-      : match_(std::move(match)), from_(std::move(from)), adds_(adds) {}
+      : ViewMutator("input"), match_(std::move(match)), from_(std::move(from)), adds_(adds) {}
 
-  std::string_view name() const override { return "input"; }
-
-  Result<graph::Edited> apply(const graph::Graph& base, const graph::OpTable& ops, const RepairPolicy& repair,
-                              space::Chooser& choose) const override {
-    LANISTA_ASSIGN(const ModelView view, ModelView::make(base, ops));
+  Result<graph::Edited> edit(const ModelView& view, const RepairPolicy& repair, space::Chooser& choose) const override {
     Edges edges(view, from_, adds_, repair);
     std::vector<graph::Use> sites;
     SiteLog log;
     for (const Match& match : match_.pattern.find(view)) {
-      const Node& node = base.node(match.nodes.front());
+      const Node& node = view.graph().node(match.nodes.front());
       if (node.op == "output") continue;
       std::string why = "no other value comes before it";
       const std::size_t sites_before = sites.size();
@@ -212,24 +209,20 @@ class Input final : public Mutator {
 }  // namespace
 
 MutatorPlugin input_plugin() {
-  using Kind = OptionSpec::Kind;
-  return {"input",
-          "lets a node read another, earlier value instead of one of its own, or one more",
-          {{"match", Kind::kText, "", {}, {}, {}, "which nodes, e.g. \"add & label(cell*)\"; empty: all"},
-           {"from", Kind::kText, "", {}, {}, {}, "which earlier values, e.g. \"relu\"; empty: all"},
-           {"mode",
-            Kind::kText,
-            "rewire",
-            {},
-            {},
-            {"rewire", "add"},
-            "rewire: instead of an input; add: a further input of a join, for others a sum with what is read"}},
-          [](const Options& options) -> Result<std::unique_ptr<Mutator>> {
-            LANISTA_ASSIGN(auto match, PatternOption::read(options, "match", 1));
-            LANISTA_ASSIGN(auto from, PatternOption::read(options, "from", 1));
-            const bool adds = options.at("mode") == "add";
-            return std::unique_ptr<Mutator>(std::make_unique<Input>(std::move(match), std::move(from), adds));
-          }};
+  return {
+      "input",
+      "lets a node read another, earlier value instead of one of its own, or one more",
+      {text_option("match", "", "which nodes, e.g. \"add & label(cell*)\"; empty: all"),
+       text_option("from", "", "which earlier values, e.g. \"relu\"; empty: all"),
+       text_option("mode", "rewire",
+                   "rewire: instead of an input; add: a further input of a join, for others a sum with what is read",
+                   {"rewire", "add"})},
+      [](const Options& options) -> Result<std::unique_ptr<Mutator>> {
+        LANISTA_ASSIGN(auto match, PatternOption::read(options, "match", 1));
+        LANISTA_ASSIGN(auto from, PatternOption::read(options, "from", 1));
+        const bool adds = options.at("mode") == "add";
+        return std::unique_ptr<Mutator>(std::make_unique<Input>(std::move(match), std::move(from), adds));
+      }};
 }
 
 }  // namespace lanista::mutate

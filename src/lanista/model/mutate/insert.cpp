@@ -1,6 +1,7 @@
 // Mutator "insert": inserts layers after a node, or between two connected nodes.
 #include <algorithm>
 
+#include "lanista/base/option_specs.h"
 #include "lanista/model/mutate/builtin.h"
 #include "lanista/model/mutate/compound_edits.h"
 #include "lanista/model/mutate/pattern_option.h"
@@ -10,21 +11,15 @@ namespace lanista::mutate {
 
 namespace {
 
-using Chains = std::vector<std::vector<LayerText>>;
-
-class Insert final : public Mutator {
+class Insert final : public ViewMutator {
  public:
-  Insert(PatternOption match, Chains of) : match_(std::move(match)), of_(std::move(of)) {}
+  Insert(PatternOption match, Chains of) : ViewMutator("insert"), match_(std::move(match)), of_(std::move(of)) {}
 
-  std::string_view name() const override { return "insert"; }
-
-  Result<graph::Edited> apply(const graph::Graph& base, const graph::OpTable& ops, const RepairPolicy& repair,
-                              space::Chooser& choose) const override {
-    LANISTA_ASSIGN(const ModelView view, ModelView::make(base, ops));
+  Result<graph::Edited> edit(const ModelView& view, const RepairPolicy& repair, space::Chooser& choose) const override {
     std::vector<Match> offers;
     SiteLog log;
     for (Match& match : match_.pattern.find(view)) {
-      const graph::Node& node = base.node(match.nodes.front());
+      const graph::Node& node = view.graph().node(match.nodes.front());
       if (node.op == "output") continue;
       std::string why;
       if (any_can_apply(changes(view, match, repair), why)) {
@@ -76,29 +71,20 @@ class Insert final : public Mutator {
 
 MutatorPlugin insert_plugin() {
   using Kind = OptionSpec::Kind;
-  return {"insert",
-          "puts new layers behind a node, or between two nodes",
-          {{"match",
-            Kind::kText,
-            nullptr,
-            {},
-            {},
-            {},
-            "behind which node (\"conv2d\": all its readers then read the new layer), or between which (\"conv2d -> "
-            "relu\")"},
-           {"of",
-            Kind::kTextList,
-            nullptr,
-            {},
-            {},
-            {},
-            "layers or chains of layers to choose from, e.g. [batch_norm, \"conv3x3 >> relu\"]"}},
-          [](const Options& options) -> Result<std::unique_ptr<Mutator>> {
-            LANISTA_ASSIGN(auto match, PatternOption::read(options, "match", 2));
-            LANISTA_ASSIGN(auto of, read_chains(options, "of"));
-            return std::unique_ptr<Mutator>(std::make_unique<Insert>(std::move(match), std::move(of)));
-          },
-          {{"match", "relu"}, {"of", {"gelu", "linear >> silu", "batch_norm", "conv3x3"}}}};
+  return {
+      "insert",
+      "puts new layers behind a node, or between two nodes",
+      {option("match", Kind::kText, nullptr,
+              "behind which node (\"conv2d\": all its readers then read the new layer), or between which (\"conv2d -> "
+              "relu\")"),
+       option("of", Kind::kTextList, nullptr,
+              "layers or chains of layers to choose from, e.g. [batch_norm, \"conv3x3 >> relu\"]")},
+      [](const Options& options) -> Result<std::unique_ptr<Mutator>> {
+        LANISTA_ASSIGN(auto match, PatternOption::read(options, "match", 2));
+        LANISTA_ASSIGN(auto of, read_chains(options, "of"));
+        return std::unique_ptr<Mutator>(std::make_unique<Insert>(std::move(match), std::move(of)));
+      },
+      {{"match", "relu"}, {"of", {"gelu", "linear >> silu", "batch_norm", "conv3x3"}}}};
 }
 
 }  // namespace lanista::mutate

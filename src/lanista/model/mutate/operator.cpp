@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "lanista/base/edit_distance.h"
+#include "lanista/base/option_specs.h"
 #include "lanista/model/mutate/builtin.h"
 #include "lanista/model/mutate/layer_text.h"
 #include "lanista/model/mutate/pattern_option.h"
@@ -58,16 +59,13 @@ std::optional<AttrValue> same_padding(const Replacement& layer, const graph::OpD
   return List{h / 2, h - h / 2, w / 2, w - w / 2};
 }
 
-class Operator final : public Mutator {
+class Operator final : public ViewMutator {
  public:
   Operator(PatternOption match, std::vector<LayerText> to, std::vector<Setting> set)
-      : match_(std::move(match)), to_(std::move(to)), set_(std::move(set)) {}
+      : ViewMutator("operator"), match_(std::move(match)), to_(std::move(to)), set_(std::move(set)) {}
 
-  std::string_view name() const override { return "operator"; }
-
-  Result<graph::Edited> apply(const graph::Graph& base, const graph::OpTable& ops, const RepairPolicy& repair,
-                              space::Chooser& choose) const override {
-    LANISTA_ASSIGN(const ModelView view, ModelView::make(base, ops));
+  Result<graph::Edited> edit(const ModelView& view, const RepairPolicy& repair, space::Chooser& choose) const override {
+    const graph::Graph& base = view.graph();
     std::vector<NodeId> nodes;
     for (const Match& match : match_.pattern.find(view)) {
       const Node& node = base.node(match.nodes.front());
@@ -213,24 +211,16 @@ Result<std::unique_ptr<Mutator>> make_operator(const Options& options) {
 
 MutatorPlugin operator_plugin() {
   using Kind = OptionSpec::Kind;
-  return {"operator",
-          "puts another operation, or other attributes, in the place of a node",
-          {{"match", Kind::kText, "", {}, {}, {}, "which nodes, e.g. \"conv2d & kernel > 1\"; empty: all"},
-           {"to",
-            Kind::kTextList,
-            Options::array(),
-            {},
-            {},
-            {},
-            "words or operators with attributes, e.g. [conv5x5, \"leaky_relu(alpha=0.1)\"]; empty: the operator stays"},
-           {"set",
-            Kind::kMap,
-            Options::object(),
-            {},
-            {},
-            {},
-            "attributes and the values to choose from, e.g. {kernel: [3, 5, 7], padding: same}"}},
-          make_operator};
+  return {
+      "operator",
+      "puts another operation, or other attributes, in the place of a node",
+      {text_option("match", "", "which nodes, e.g. \"conv2d & kernel > 1\"; empty: all"),
+       option(
+           "to", Kind::kTextList, Options::array(),
+           "words or operators with attributes, e.g. [conv5x5, \"leaky_relu(alpha=0.1)\"]; empty: the operator stays"),
+       option("set", Kind::kMap, Options::object(),
+              "attributes and the values to choose from, e.g. {kernel: [3, 5, 7], padding: same}")},
+      make_operator};
 }
 
 }  // namespace lanista::mutate

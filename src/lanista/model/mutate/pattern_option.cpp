@@ -28,9 +28,8 @@ std::vector<std::string> PatternOption::names() const {
   return names;
 }
 
-Result<std::vector<std::vector<LayerText>>> read_chains(const Options& options, const std::string& name,
-                                                        const std::vector<std::string>& captures) {
-  std::vector<std::vector<LayerText>> chains;
+Result<Chains> read_chains(const Options& options, const std::string& name, const std::vector<std::string>& captures) {
+  Chains chains;
   for (const std::string& text : options.at(name).get<std::vector<std::string>>()) {
     auto chain = LayerText::parse_chain(text, captures);
     if (!chain) return Error{chain.error().code, chain.error().message, name};

@@ -25,11 +25,13 @@ struct PatternOption {
   std::vector<std::string> names() const;
 };
 
+using Chains = std::vector<std::vector<LayerText>>;  ///< chains of layers to choose from
+
 /// Reads the option `name`, a list of chains of layers in text. `captures` are the names that may follow $. Errors: as
 /// in `LayerText::parse_chain` (kInvalidArgument, kNotFound); kInvalidArgument for an empty list. `where` is the name
 /// of the option.
-Result<std::vector<std::vector<LayerText>>> read_chains(const Options& options, const std::string& name,
-                                                        const std::vector<std::string>& captures = {});
+Result<Chains> read_chains(const Options& options, const std::string& name,
+                           const std::vector<std::string>& captures = {});
 
 /// The operators of a chain for an input of type `input`, each for the result of the one before. `match` has the nodes
 /// for $NAME; null is a bug if the chain has any. Errors: kNotApplicable if a layer does not accept its input.

@@ -15,13 +15,13 @@ bool is_candidate(const graph::OpTable& ops, const graph::Node& node) {
          node.op == "dropout";
 }
 
-class Remove final : public Mutator {
+class Remove final : public ViewMutator {
  public:
-  std::string_view name() const override { return "remove"; }
+  Remove() : ViewMutator("remove") {}
 
-  Result<graph::Edited> apply(const graph::Graph& base, const graph::OpTable& ops, const RepairPolicy& repair,
-                              space::Chooser& choose) const override {
-    LANISTA_ASSIGN(const ModelView view, ModelView::make(base, ops));
+  Result<graph::Edited> edit(const ModelView& view, const RepairPolicy& repair, space::Chooser& choose) const override {
+    const graph::Graph& base = view.graph();
+    const graph::OpTable& ops = view.ops();
     const auto num_layers = std::count_if(base.nodes().begin(), base.nodes().end(), [&](const auto& node) {
       return is_layer(ops, node->op) && !is_repair(*node);
     });

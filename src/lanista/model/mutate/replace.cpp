@@ -1,6 +1,7 @@
 // Mutator "replace": replaces a chain of layers by another.
 #include <algorithm>
 
+#include "lanista/base/option_specs.h"
 #include "lanista/model/mutate/builtin.h"
 #include "lanista/model/mutate/compound_edits.h"
 #include "lanista/model/mutate/pattern_option.h"
@@ -10,17 +11,11 @@ namespace lanista::mutate {
 
 namespace {
 
-using Chains = std::vector<std::vector<LayerText>>;
-
-class Replace final : public Mutator {
+class Replace final : public ViewMutator {
  public:
-  Replace(PatternOption match, Chains by) : match_(std::move(match)), by_(std::move(by)) {}
+  Replace(PatternOption match, Chains by) : ViewMutator("replace"), match_(std::move(match)), by_(std::move(by)) {}
 
-  std::string_view name() const override { return "replace"; }
-
-  Result<graph::Edited> apply(const graph::Graph& base, const graph::OpTable& ops, const RepairPolicy& repair,
-                              space::Chooser& choose) const override {
-    LANISTA_ASSIGN(const ModelView view, ModelView::make(base, ops));
+  Result<graph::Edited> edit(const ModelView& view, const RepairPolicy& repair, space::Chooser& choose) const override {
     std::vector<Match> offers;
     SiteLog log;
     for (Match& match : match_.pattern.find(view)) {
@@ -29,7 +24,7 @@ class Replace final : public Mutator {
       if (why.empty() && any_can_apply(changes(view, match, repair), ignored)) {
         offers.push_back(std::move(match));
       } else {
-        log.reject(base.node(match.nodes.front()),
+        log.reject(view.graph().node(match.nodes.front()),
                    why.empty() ? "no chain of `by` fits that is not there already" : why);
       }
     }
@@ -74,14 +69,9 @@ MutatorPlugin replace_plugin() {
   return {
       "replace",
       "puts another chain of layers in the place of one",
-      {{"match", Kind::kText, nullptr, {}, {}, {}, "which chain, e.g. \"conv2d as c >> batch_norm >> relu\""},
-       {"by",
-        Kind::kTextList,
-        nullptr,
-        {},
-        {},
-        {},
-        "chains to choose from, e.g. [\"conv2d(out=$c.out, padding=[1]) >> gelu\", identity]"}},
+      {option("match", Kind::kText, nullptr, "which chain, e.g. \"conv2d as c >> batch_norm >> relu\""),
+       option("by", Kind::kTextList, nullptr,
+              "chains to choose from, e.g. [\"conv2d(out=$c.out, padding=[1]) >> gelu\", identity]")},
       [](const Options& options) -> Result<std::unique_ptr<Mutator>> {
         LANISTA_ASSIGN(auto match, PatternOption::read(options, "match", Pattern::kMaxSteps));
         LANISTA_ASSIGN(auto by, read_chains(options, "by", match.names()));

@@ -1,6 +1,7 @@
 // Swaps an operator for another of its family. Every value keeps its shape, so no other node changes.
 #include <algorithm>
 
+#include "lanista/base/option_specs.h"
 #include "lanista/model/mutate/builtin.h"
 #include "lanista/model/mutate/op_words.h"
 #include "lanista/model/mutate/pattern.h"
@@ -10,15 +11,13 @@ namespace lanista::mutate {
 
 namespace {
 
-class SwapOp final : public Mutator {
+class SwapOp final : public ViewMutator {
  public:
-  SwapOp(Pattern where, std::vector<std::string> to) : where_(std::move(where)), to_(std::move(to)) {}
+  SwapOp(Pattern where, std::vector<std::string> to)
+      : ViewMutator("swap_op"), where_(std::move(where)), to_(std::move(to)) {}
 
-  std::string_view name() const override { return "swap_op"; }
-
-  Result<graph::Edited> apply(const graph::Graph& base, const graph::OpTable& ops, const RepairPolicy& repair,
-                              space::Chooser& choose) const override {
-    LANISTA_ASSIGN(const ModelView view, ModelView::make(base, ops));
+  Result<graph::Edited> edit(const ModelView& view, const RepairPolicy& repair, space::Chooser& choose) const override {
+    const graph::Graph& base = view.graph();
     std::vector<graph::NodeId> nodes;
     for (const auto& node : base.nodes()) {
       if (!is_repair(*node) && !words_of_family(view, *node).empty() && where_.matches(view, *node))
@@ -43,7 +42,7 @@ class SwapOp final : public Mutator {
 
     const SwapSite& offer = choose.one_of("site", offers);
     const std::string& word = choose.one_of("to", offer.words);
-    graph::Editor editor(base, ops);
+    graph::Editor editor(view.graph(), view.ops());
     for (const graph::NodeId id : offer.site) {
       auto made = *rewrite(view, base.node(id), word);
       editor.replace(id, std::move(made.op), std::move(made.attrs));
@@ -73,17 +72,16 @@ class SwapOp final : public Mutator {
 
 MutatorPlugin swap_op_plugin() {
   const auto words = family_words();
-  return {
-      "swap_op",
-      "puts another operator of the same family (activations, convolutions, pools) in the place of one",
-      {{"where", OptionSpec::Kind::kText, "", {}, {}, {}, "which nodes, e.g. \"conv2d & label(stage*)\"; empty: all"},
-       {"to", OptionSpec::Kind::kTextList, Options::array(), {}, {}, words, "what may be put in; empty: all"}},
-      [](const Options& options) -> Result<std::unique_ptr<Mutator>> {
-        auto where = Pattern::parse(options.at("where").get<std::string>(), graph::builtin_ops());
-        if (!where) return Error{where.error().code, where.error().message, "where"};
-        auto to = options.at("to").get<std::vector<std::string>>();
-        return std::unique_ptr<Mutator>(std::make_unique<SwapOp>(*std::move(where), std::move(to)));
-      }};
+  return {"swap_op",
+          "puts another operator of the same family (activations, convolutions, pools) in the place of one",
+          {text_option("where", "", "which nodes, e.g. \"conv2d & label(stage*)\"; empty: all"),
+           {"to", OptionSpec::Kind::kTextList, Options::array(), {}, {}, words, "what may be put in; empty: all"}},
+          [](const Options& options) -> Result<std::unique_ptr<Mutator>> {
+            auto where = Pattern::parse(options.at("where").get<std::string>(), graph::builtin_ops());
+            if (!where) return Error{where.error().code, where.error().message, "where"};
+            auto to = options.at("to").get<std::vector<std::string>>();
+            return std::unique_ptr<Mutator>(std::make_unique<SwapOp>(*std::move(where), std::move(to)));
+          }};
 }
 
 }  // namespace lanista::mutate

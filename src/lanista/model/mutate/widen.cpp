@@ -73,15 +73,13 @@ class WidthTrace {
   std::set<std::pair<graph::NodeId, std::size_t>> seen_;
 };
 
-class Widen final : public Mutator {
+class Widen final : public ViewMutator {
  public:
-  explicit Widen(std::vector<double> by) : by_(std::move(by)) {}
+  explicit Widen(std::vector<double> by) : ViewMutator("widen"), by_(std::move(by)) {}
 
-  std::string_view name() const override { return "widen"; }
-
-  Result<graph::Edited> apply(const graph::Graph& base, const graph::OpTable& ops, const RepairPolicy& repair,
-                              space::Chooser& choose) const override {
-    LANISTA_ASSIGN(const ModelView view, ModelView::make(base, ops));
+  Result<graph::Edited> edit(const ModelView& view, const RepairPolicy& repair, space::Chooser& choose) const override {
+    const graph::Graph& base = view.graph();
+    const graph::OpTable& ops = view.ops();
     std::vector<graph::NodeId> nodes;
     for (const auto& node : base.nodes()) {
       if (has_width(ops, node->op) && !is_repair(*node)) nodes.push_back(node->id);

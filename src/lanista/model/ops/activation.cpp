@@ -6,9 +6,7 @@ namespace lanista::graph::ops {
 namespace {
 
 OpDef activation(std::string name, std::string help, double flops_per_element, SavedValue saved) {
-  OpDef def;
-  def.name = std::move(name);
-  def.help = std::move(help);
+  OpDef def = named_op(std::move(name), std::move(help));
   def.infer = infer_same;
   def.cost = elementwise_cost(flops_per_element);
   def.family = OpFamily::kActivation;
@@ -18,9 +16,7 @@ OpDef activation(std::string name, std::string help, double flops_per_element, S
 }
 
 OpDef identity_op() {
-  OpDef def;
-  def.name = "identity";
-  def.help = "Its input, unchanged.";
+  OpDef def = named_op("identity", "Its input, unchanged.");
   def.family = OpFamily::kActivation;
   def.size_flow = SizeFlow::kAny;
   def.is_view = true;
@@ -30,9 +26,7 @@ OpDef identity_op() {
 }
 
 OpDef zero_op() {
-  OpDef def;
-  def.name = "zero";
-  def.help = "Zeros in the shape of its input; no gradient passes.";
+  OpDef def = named_op("zero", "Zeros in the shape of its input; no gradient passes.");
   def.infer = infer_same;
   return def;
 }
@@ -49,9 +43,7 @@ Result<std::vector<ValueType>> infer_softmax(const OpArgs& args) {
 }
 
 OpDef softmax_op() {
-  OpDef def;
-  def.name = "softmax";
-  def.help = "Exponentials along an axis, scaled to sum one.";
+  OpDef def = named_op("softmax", "Exponentials along an axis, scaled to sum one.");
   def.attrs = {optional_int("axis", -1, -8, AttrRole::kStatic, "logical axis, negative from the end; not the batch")};
   def.infer = infer_softmax;
   def.cost = elementwise_cost(5);
@@ -64,9 +56,8 @@ OpDef softmax_op() {
 }
 
 OpDef dropout_op() {
-  OpDef def;
-  def.name = "dropout";
-  def.help = "In training, zeroes elements with probability p and scales the others by 1 / (1 - p).";
+  OpDef def =
+      named_op("dropout", "In training, zeroes elements with probability p and scales the others by 1 / (1 - p).");
   def.random = true;
   def.is_view = true;
   def.size_flow = SizeFlow::kAny;
@@ -92,16 +83,13 @@ OpDef dropout_op() {
 
 Result<void> add_activation_ops(OpTable& table) {
   // Operations per element are nominal: an exponential counts as eight.
-  LANISTA_TRY(table.add(activation("relu", "max(x, 0).", 1, SavedValue::kOutput)));
-  LANISTA_TRY(table.add(activation("gelu", "Gaussian error linear unit, tanh form.", 14, SavedValue::kInput)));
-  LANISTA_TRY(table.add(activation("silu", "x times the logistic function of x.", 11, SavedValue::kInput)));
-  LANISTA_TRY(table.add(activation("tanh", "Hyperbolic tangent.", 10, SavedValue::kOutput)));
-  LANISTA_TRY(table.add(activation("sigmoid", "Logistic function.", 10, SavedValue::kOutput)));
-  LANISTA_TRY(table.add(activation("softsign", "x / (1 + |x|).", 3, SavedValue::kInput)));
-  LANISTA_TRY(table.add(identity_op()));
-  LANISTA_TRY(table.add(zero_op()));
-  LANISTA_TRY(table.add(softmax_op()));
-  return table.add(dropout_op());
+  return add_all(table, {activation("relu", "max(x, 0).", 1, SavedValue::kOutput),
+                         activation("gelu", "Gaussian error linear unit, tanh form.", 14, SavedValue::kInput),
+                         activation("silu", "x times the logistic function of x.", 11, SavedValue::kInput),
+                         activation("tanh", "Hyperbolic tangent.", 10, SavedValue::kOutput),
+                         activation("sigmoid", "Logistic function.", 10, SavedValue::kOutput),
+                         activation("softsign", "x / (1 + |x|).", 3, SavedValue::kInput), identity_op(), zero_op(),
+                         softmax_op(), dropout_op()});
 }
 
 }  // namespace lanista::graph::ops

@@ -7,11 +7,7 @@ namespace lanista::graph::ops {
 namespace {
 
 OpDef scale_op() {
-  OpDef def;
-  def.name = "scale";
-  def.help = "Each channel of [N, C, H, W], or of [N, ..., C], times its gate in [N, C].";
-  def.min_inputs = 2;
-  def.max_inputs = 2;
+  OpDef def = named_op("scale", "Each channel of [N, C, H, W], or of [N, ..., C], times its gate in [N, C].", 2);
   def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
     LANISTA_TRY(require_real(args));
     const Shape& shape = shape_of(args);
@@ -29,9 +25,8 @@ OpDef scale_op() {
 }
 
 OpDef channel_shuffle_op() {
-  OpDef def;
-  def.name = "channel_shuffle";
-  def.help = "Channels of an image dealt out anew: channel g C / groups + i goes to i groups + g.";
+  OpDef def = named_op("channel_shuffle",
+                       "Channels of an image dealt out anew: channel g C / groups + i goes to i groups + g.");
   def.attrs = {required_int("groups", 1, AttrRole::kTunable, "groups of neighbouring channels")};
   def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
     LANISTA_TRY(require_image(args));
@@ -69,9 +64,8 @@ Result<std::vector<ValueType>> infer_lrn(const OpArgs& args) {
 
 // Krizhevsky, Sutskever, Hinton (2012), section 3.3; windows and the division by their size as in ONNX.
 OpDef lrn_op() {
-  OpDef def;
-  def.name = "lrn";
-  def.help = "x / (bias + alpha / size times the squares of `size` neighbouring channels, summed) ^ beta.";
+  OpDef def =
+      named_op("lrn", "x / (bias + alpha / size times the squares of `size` neighbouring channels, summed) ^ beta.");
   def.attrs = {required_int("size", 1, AttrRole::kTunable, "channels of a window, an odd number"),
                optional_real("alpha", 1e-4, AttrRole::kStatic, "weight of the mean square"),
                optional_real("beta", 0.75, AttrRole::kStatic, "exponent"),
@@ -91,10 +85,6 @@ OpDef lrn_op() {
 
 }  // namespace
 
-Result<void> add_channel_ops(OpTable& table) {
-  LANISTA_TRY(table.add(scale_op()));
-  LANISTA_TRY(table.add(channel_shuffle_op()));
-  return table.add(lrn_op());
-}
+Result<void> add_channel_ops(OpTable& table) { return add_all(table, {scale_op(), channel_shuffle_op(), lrn_op()}); }
 
 }  // namespace lanista::graph::ops

@@ -6,10 +6,8 @@ namespace lanista::graph::ops {
 namespace {
 
 OpDef add_op() {
-  OpDef def;
-  def.name = "add";
+  OpDef def = named_op("add", "The sum of two or more values of one shape.");
   def.family = OpFamily::kJoin;
-  def.help = "The sum of two or more values of one shape.";
   def.min_inputs = 2;
   def.max_inputs = -1;
   def.commutative = true;
@@ -27,12 +25,8 @@ OpDef add_op() {
 }
 
 OpDef mul_op() {
-  OpDef def;
-  def.name = "mul";
+  OpDef def = named_op("mul", "The product of two values of one shape, element by element.", 2);
   def.family = OpFamily::kJoin;
-  def.help = "The product of two values of one shape, element by element.";
-  def.min_inputs = 2;
-  def.max_inputs = 2;
   def.commutative = true;
   def.infer = infer_all_equal;
   def.cost = elementwise_cost(1);
@@ -45,11 +39,7 @@ OpDef mul_op() {
 }
 
 OpDef sub_op() {
-  OpDef def;
-  def.name = "sub";
-  def.help = "The difference of two values of one shape.";
-  def.min_inputs = 2;
-  def.max_inputs = 2;
+  OpDef def = named_op("sub", "The difference of two values of one shape.", 2);
   def.infer = infer_all_equal;
   def.cost = elementwise_cost(1);
   def.gradient = [](GradientContext& step) {
@@ -60,11 +50,7 @@ OpDef sub_op() {
 }
 
 OpDef div_op() {
-  OpDef def;
-  def.name = "div";
-  def.help = "The quotient of two values of one shape, element by element.";
-  def.min_inputs = 2;
-  def.max_inputs = 2;
+  OpDef def = named_op("div", "The quotient of two values of one shape, element by element.", 2);
   def.infer = infer_all_equal;
   def.cost = elementwise_cost(1);
   // d(a / b) = (da - (a / b) db) / b.
@@ -101,10 +87,8 @@ Result<std::vector<ValueType>> infer_concat(const OpArgs& args) {
 }
 
 OpDef concat_op() {
-  OpDef def;
-  def.name = "concat";
+  OpDef def = named_op("concat", "Two or more values side by side along an axis.");
   def.family = OpFamily::kJoin;
-  def.help = "Two or more values side by side along an axis.";
   def.min_inputs = 2;
   def.max_inputs = -1;
   def.attrs = {optional_int("axis", 1, 1, AttrRole::kStatic, "logical axis, not the batch")};
@@ -128,11 +112,7 @@ OpDef concat_op() {
 }  // namespace
 
 Result<void> add_combine_ops(OpTable& table) {
-  LANISTA_TRY(table.add(add_op()));
-  LANISTA_TRY(table.add(mul_op()));
-  LANISTA_TRY(table.add(sub_op()));
-  LANISTA_TRY(table.add(div_op()));
-  return table.add(concat_op());
+  return add_all(table, {add_op(), mul_op(), sub_op(), div_op(), concat_op()});
 }
 
 }  // namespace lanista::graph::ops

@@ -53,10 +53,8 @@ void conv2d_gradient(GradientContext& step) {
 }
 
 OpDef conv2d_op() {
-  OpDef def;
-  def.name = "conv2d";
+  OpDef def = named_op("conv2d", "Slides a trained window over images.");
   def.family = OpFamily::kLayer;
-  def.help = "Slides a trained window over images.";
   def.attrs = window_attrs();
   def.attrs.insert(def.attrs.begin(), required_int("out", 1, AttrRole::kTunable, "channels that come out"));
   def.attrs.push_back(optional_int("groups", 1, 1, AttrRole::kTunable, "channel groups that do not see each other"));
@@ -89,11 +87,9 @@ Port depthwise_parts(StepContext& step) {
 }
 
 OpDef depthwise_op() {
-  OpDef def;
-  def.name = "depthwise_conv2d";
+  OpDef def = named_op("depthwise_conv2d", "Slides one trained window over each channel alone.");
   def.family = OpFamily::kLayer;
   def.size_flow = SizeFlow::kChannels;
-  def.help = "Slides one trained window over each channel alone.";
   def.attrs = window_attrs();
   def.attrs.push_back(optional_int("multiplier", 1, 1, AttrRole::kTunable, "results per input channel"));
   def.attrs.push_back(optional_flag("bias", true, "add a trained offset per channel"));
@@ -142,10 +138,8 @@ Port separable_parts(StepContext& step) {
 }
 
 OpDef separable_op() {
-  OpDef def;
-  def.name = "separable_conv2d";
+  OpDef def = named_op("separable_conv2d", "A depthwise convolution, then a 1x1 convolution over the channels.");
   def.family = OpFamily::kLayer;
-  def.help = "A depthwise convolution, then a 1x1 convolution over the channels.";
   def.attrs = window_attrs();
   def.attrs.insert(def.attrs.begin(), required_int("out", 1, AttrRole::kTunable, "channels that come out"));
   def.attrs.push_back(optional_flag("bias", true, "add a trained offset per channel"));
@@ -174,9 +168,8 @@ std::vector<ParamSpec> transposed_params(const OpArgs& args) {
 // A transposed convolution is the input gradient of a convolution. Its gradients are the other two rules of that
 // convolution.
 OpDef transposed_op() {
-  OpDef def;
-  def.name = "conv_transpose2d";
-  def.help = "Writes a trained window for each cell of images, summed where windows meet.";
+  OpDef def =
+      named_op("conv_transpose2d", "Writes a trained window for each cell of images, summed where windows meet.");
   def.attrs = window_attrs();
   def.attrs.insert(def.attrs.begin(), required_int("out", 1, AttrRole::kTunable, "channels that come out"));
   def.attrs.push_back(optional_list("output_padding", {0}, 0, AttrRole::kStatic,
@@ -207,10 +200,7 @@ OpDef transposed_op() {
 }  // namespace
 
 Result<void> add_conv_ops(OpTable& table) {
-  LANISTA_TRY(table.add(conv2d_op()));
-  LANISTA_TRY(table.add(depthwise_op()));
-  LANISTA_TRY(table.add(separable_op()));
-  return table.add(transposed_op());
+  return add_all(table, {conv2d_op(), depthwise_op(), separable_op(), transposed_op()});
 }
 
 }  // namespace lanista::graph::ops

@@ -35,10 +35,8 @@ void linear_gradient(GradientContext& step) {
 }
 
 OpDef linear_op() {
-  OpDef def;
-  def.name = "linear";
+  OpDef def = named_op("linear", "Multiplies the last dimension by a matrix and adds a bias.");
   def.family = OpFamily::kLayer;
-  def.help = "Multiplies the last dimension by a matrix and adds a bias.";
   def.attrs = {required_int("out", 1, AttrRole::kTunable, "features that come out"),
                optional_flag("bias", true, "add a trained offset"), derived("in", "features that come in")};
   def.infer = infer_linear;
@@ -105,11 +103,7 @@ void matmul_gradient(GradientContext& step) {
 }
 
 OpDef matmul_op() {
-  OpDef def;
-  def.name = "matmul";
-  def.help = "Multiplies matrices in the last two dimensions of two values, sample by sample.";
-  def.min_inputs = 2;
-  def.max_inputs = 2;
+  OpDef def = named_op("matmul", "Multiplies matrices in the last two dimensions of two values, sample by sample.", 2);
   def.attrs = {optional_flag("transpose_a", false, "transpose the last two dimensions of the first input"),
                optional_flag("transpose_b", false, "transpose the last two dimensions of the second input")};
   def.infer = infer_matmul;
@@ -124,9 +118,6 @@ OpDef matmul_op() {
 
 }  // namespace
 
-Result<void> add_linear_ops(OpTable& table) {
-  LANISTA_TRY(table.add(linear_op()));
-  return table.add(matmul_op());
-}
+Result<void> add_linear_ops(OpTable& table) { return add_all(table, {linear_op(), matmul_op()}); }
 
 }  // namespace lanista::graph::ops

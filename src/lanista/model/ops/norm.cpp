@@ -28,13 +28,9 @@ std::function<void(GradientContext&)> norm_gradient(std::string op, std::initial
     const OpArgs args = step.args();
     const bool affine = args.flag("affine");
     if (!affine && !step.needs_grad(0)) return;
-    Attrs taken_attrs;
-    for (std::string_view name : names) {
-      if (const AttrValue* found = args.attrs.find(name)) taken_attrs.set(name, *found);
-    }
     std::vector<Port> inputs{step.input(0), step.output(1), step.output(2), step.grad()};
     if (affine) inputs.push_back(step.param("weight"));
-    const Port dx = step.emit(op, std::move(inputs), std::move(taken_attrs));
+    const Port dx = step.emit(op, std::move(inputs), selected_attrs(args.attrs, names));
     if (step.needs_grad(0)) step.set_input_grad(0, dx);
     if (!affine) return;
     step.set_param_grad("weight", Port{dx.node, 1});
@@ -43,9 +39,7 @@ std::function<void(GradientContext&)> norm_gradient(std::string op, std::initial
 }
 
 OpDef norm_op(std::string name, std::string help) {
-  OpDef def;
-  def.name = std::move(name);
-  def.help = std::move(help);
+  OpDef def = named_op(std::move(name), std::move(help));
   def.attrs = {optional_real("eps", 1e-5, AttrRole::kStatic, "added to the variance"),
                optional_flag("affine", true, "scale and shift by trained vectors"),
                derived("features", "values that share a weight")};
@@ -136,9 +130,7 @@ OpDef group_norm_op() {
 }  // namespace
 
 Result<void> add_norm_ops(OpTable& table) {
-  LANISTA_TRY(table.add(batch_norm_op()));
-  LANISTA_TRY(table.add(layer_norm_op()));
-  return table.add(group_norm_op());
+  return add_all(table, {batch_norm_op(), layer_norm_op(), group_norm_op()});
 }
 
 }  // namespace lanista::graph::ops

@@ -20,6 +20,20 @@ AttrSpec spec(std::string name, AttrRole role, AttrValue value, bool required, s
 
 Error shape_error(std::string message) { return Error{Code::kInvalidArgument, std::move(message), ""}; }
 
+OpDef named_op(std::string name, std::string help, int num_inputs) {
+  OpDef def;
+  def.name = std::move(name);
+  def.help = std::move(help);
+  def.min_inputs = num_inputs;
+  def.max_inputs = num_inputs;
+  return def;
+}
+
+Result<void> add_all(OpTable& table, std::vector<OpDef> defs) {
+  for (OpDef& def : defs) LANISTA_TRY(table.add(std::move(def)));
+  return {};
+}
+
 AttrSpec required_int(std::string name, std::int64_t min, AttrRole role, std::string help) {
   return spec(std::move(name), role, std::int64_t{min}, true, min, std::move(help));
 }
@@ -138,7 +152,7 @@ std::vector<std::int64_t> without_batch(const Shape& shape) {
 
 std::size_t channel_dim(const Shape& shape) { return shape.rank() == 4 ? 1 : shape.rank() - 1; }
 
-Attrs selected_attrs(const Attrs& from, std::initializer_list<std::string_view> names) {
+Attrs selected_attrs(const Attrs& from, const std::vector<std::string_view>& names) {
   Attrs result;
   for (std::string_view name : names) {
     if (const AttrValue* found = from.find(name)) result.set(name, *found);
@@ -161,6 +175,10 @@ Cost cost_of(const OpArgs& args, double flops) {
   return Cost{.flops = flops, .bytes = kBytesPerElement * elements};
 }
 
+Cost cost_of_sum(const OpArgs& args) {
+  return cost_of(args, static_cast<double>(shape_of(args).elements_per_sample()));
+}
+
 std::function<Cost(const OpArgs&)> elementwise_cost(double per_element) {
   return [per_element](const OpArgs& args) {
     const auto outputs = args.def.infer(args);
@@ -179,13 +197,21 @@ Result<std::vector<ValueType>> infer_all_equal(const OpArgs& args) {
   return value(shape_of(args));
 }
 
+std::function<void(GradientContext&)> sized_gradient(std::string op, std::vector<std::string_view> names,
+                                                     std::string size, bool reads_index) {
+  return [=](GradientContext& step) {
+    if (!step.needs_grad(0)) return;
+    Attrs attrs = selected_attrs(step.args().attrs, names);
+    attrs.set(size, without_batch(shape_of(step.args())));
+    std::vector<Port> inputs{step.grad()};
+    if (reads_index) inputs.insert(inputs.begin(), step.output(1));
+    step.set_input_grad(0, step.emit(op, std::move(inputs), std::move(attrs)));
+  };
+}
+
 void add_elementwise_gradient(OpDef& def, SavedValue saved) {
-  OpDef grad;
-  grad.name = def.name + "_grad";
-  grad.help = "Gradient of " + def.name + ".";
+  OpDef grad = named_op(def.name + "_grad", "Gradient of " + def.name + ".", 2);
   grad.level = OpLevel::kStep;
-  grad.min_inputs = 2;
-  grad.max_inputs = 2;
   grad.attrs = def.attrs;
   grad.infer = [](const OpArgs& args) { return infer_all_equal(args); };
   def.gradient = [op = grad.name, saved](GradientContext& step) {

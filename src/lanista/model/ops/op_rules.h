@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,6 +17,11 @@ inline constexpr std::int64_t kMaxValueElements = 0x7fffffff;
 
 /// Makes a kInvalidArgument error with this message. Shape inference adds the node and the operator to the message.
 Error shape_error(std::string message);
+
+/// Defines an operator with `num_inputs` data inputs, which the caller completes.
+OpDef named_op(std::string name, std::string help, int num_inputs = 1);
+/// Adds the definitions to the table, in order. Errors: kAlreadyExists for a name in the table.
+Result<void> add_all(OpTable& table, std::vector<OpDef> defs);
 
 /// Defines an integer attribute that must be set, with a least value of `min`.
 AttrSpec required_int(std::string name, std::int64_t min, AttrRole role, std::string help);
@@ -86,13 +90,15 @@ Result<SliceRange> slice_range(const OpArgs& args);
 Result<std::pair<std::int64_t, std::int64_t>> resized(const OpArgs& args);
 
 /// Returns those attributes of `from` that are set and have a name in `names`. A gradient operator copies them.
-Attrs selected_attrs(const Attrs& from, std::initializer_list<std::string_view> names);
+Attrs selected_attrs(const Attrs& from, const std::vector<std::string_view>& names);
 
 /// Returns a cost of `flops` FLOPs for one sample, with the bytes of inputs, outputs and parameters at 4 bytes an
 /// element.
 Cost cost_of(const OpArgs& args, double flops);
 /// Returns a cost rule with `per_element` FLOPs for each element of output 0 of one sample, and bytes as in cost_of().
 std::function<Cost(const OpArgs&)> elementwise_cost(double per_element);
+/// Cost rule (OpDef::cost): one FLOP for each element of data input 0 of one sample, and bytes as in cost_of().
+Cost cost_of_sum(const OpArgs& args);
 
 /// Inference rule (OpDef::infer): one real input, and one output of the same shape.
 Result<std::vector<ValueType>> infer_same(const OpArgs& args);
@@ -106,6 +112,12 @@ enum class SavedValue { kInput, kOutput };
 /// The step operator reads the saved value and the output gradient, and has the attributes of `def`. Call this function
 /// last, when name and attributes of `def` are complete.
 void add_elementwise_gradient(OpDef& def, SavedValue saved);
+
+/// Gradient rule (OpDef::gradient) of an operator that shrinks or enlarges its input. The step operator `op` reads the
+/// output gradient, behind output 1 if `reads_index`. It has those attributes of the node with a name in `names`, and
+/// the shape of data input 0 without the batch as `size`.
+std::function<void(GradientContext&)> sized_gradient(std::string op, std::vector<std::string_view> names,
+                                                     std::string size = "input_size", bool reads_index = false);
 
 /// Adds the definitions of `input` and `output` to the table. Errors: kAlreadyExists for a name in the table.
 Result<void> add_source_ops(OpTable& table);

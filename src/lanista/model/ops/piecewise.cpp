@@ -22,9 +22,7 @@ Result<void> require_floats(const OpArgs& args) {
 
 OpDef piecewise(std::string name, std::string help, double flops_per_element, SavedValue saved,
                 std::vector<AttrSpec> attrs) {
-  OpDef def;
-  def.name = std::move(name);
-  def.help = std::move(help);
+  OpDef def = named_op(std::move(name), std::move(help));
   def.attrs = std::move(attrs);
   def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
     LANISTA_TRY(require_floats(args));
@@ -63,9 +61,7 @@ OpDef clip_op() {
 }
 
 OpDef relu6_op() {
-  OpDef def;
-  def.name = "relu6";
-  def.help = "max(x, 0), no larger than 6.";
+  OpDef def = named_op("relu6", "max(x, 0), no larger than 6.");
   def.infer = infer_same;
   def.cost = elementwise_cost(2);
   def.family = OpFamily::kActivation;
@@ -77,15 +73,14 @@ OpDef relu6_op() {
 }  // namespace
 
 Result<void> add_piecewise_ops(OpTable& table) {
-  LANISTA_TRY(table.add(piecewise("leaky_relu", "x, and alpha x below zero.", 2, SavedValue::kInput,
-                                  {optional_real("alpha", 0.01, AttrRole::kStatic, "slope below zero")})));
-  LANISTA_TRY(table.add(elu_op()));
-  LANISTA_TRY(table.add(clip_op()));
-  LANISTA_TRY(table.add(relu6_op()));
-  LANISTA_TRY(table.add(piecewise("hard_sigmoid", "alpha x + beta, clipped to [0, 1].", 4, SavedValue::kOutput,
-                                  {optional_real("alpha", 1.0 / 6, AttrRole::kStatic, "slope between the ends"),
-                                   optional_real("beta", 0.5, AttrRole::kStatic, "value at zero")})));
-  return table.add(piecewise("hard_swish", "x times x / 6 + 1/2, clipped to [0, 1].", 5, SavedValue::kInput, {}));
+  return add_all(table,
+                 {piecewise("leaky_relu", "x, and alpha x below zero.", 2, SavedValue::kInput,
+                            {optional_real("alpha", 0.01, AttrRole::kStatic, "slope below zero")}),
+                  elu_op(), clip_op(), relu6_op(),
+                  piecewise("hard_sigmoid", "alpha x + beta, clipped to [0, 1].", 4, SavedValue::kOutput,
+                            {optional_real("alpha", 1.0 / 6, AttrRole::kStatic, "slope between the ends"),
+                             optional_real("beta", 0.5, AttrRole::kStatic, "value at zero")}),
+                  piecewise("hard_swish", "x times x / 6 + 1/2, clipped to [0, 1].", 5, SavedValue::kInput, {})});
 }
 
 }  // namespace lanista::graph::ops

@@ -22,11 +22,9 @@ Cost pool_cost(const OpArgs& args) {
 }
 
 OpDef max_pool_op() {
-  OpDef def;
-  def.name = "max_pool2d";
+  OpDef def = named_op("max_pool2d", "The largest value of each window.");
   def.family = OpFamily::kPool;
   def.size_flow = SizeFlow::kChannels;
-  def.help = "The largest value of each window.";
   def.attrs = pool_attrs();
   def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
     LANISTA_ASSIGN(const PoolDims dims, conv_dims_of(args));
@@ -38,21 +36,14 @@ OpDef max_pool_op() {
   };
   def.cost = pool_cost;
   def.train_form = "max_pool2d_train";
-  def.gradient = [](GradientContext& step) {
-    if (!step.needs_grad(0)) return;
-    Attrs attrs = selected_attrs(step.args().attrs, {"kernel", "stride", "padding", "ceil_mode"});
-    attrs.set("input_size", without_batch(shape_of(step.args())));
-    step.set_input_grad(0, step.emit("max_pool2d_grad", {step.output(1), step.grad()}, std::move(attrs)));
-  };
+  def.gradient = sized_gradient("max_pool2d_grad", {"kernel", "stride", "padding", "ceil_mode"}, "input_size", true);
   return def;
 }
 
 OpDef avg_pool_op() {
-  OpDef def;
-  def.name = "avg_pool2d";
+  OpDef def = named_op("avg_pool2d", "The mean of each window.");
   def.family = OpFamily::kPool;
   def.size_flow = SizeFlow::kChannels;
-  def.help = "The mean of each window.";
   def.attrs = pool_attrs();
   def.attrs.push_back(optional_flag("count_include_pad", true, "padding counts as zeros, not as absent"));
   def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
@@ -60,21 +51,14 @@ OpDef avg_pool_op() {
     return value(dims.output());
   };
   def.cost = pool_cost;
-  def.gradient = [](GradientContext& step) {
-    if (!step.needs_grad(0)) return;
-    Attrs attrs = selected_attrs(step.args().attrs, {"kernel", "stride", "padding", "ceil_mode", "count_include_pad"});
-    attrs.set("input_size", without_batch(shape_of(step.args())));
-    step.set_input_grad(0, step.emit("avg_pool2d_grad", {step.grad()}, std::move(attrs)));
-  };
+  def.gradient = sized_gradient("avg_pool2d_grad", {"kernel", "stride", "padding", "ceil_mode", "count_include_pad"});
   return def;
 }
 
 OpDef adaptive_avg_pool_op() {
-  OpDef def;
-  def.name = "adaptive_avg_pool2d";
+  OpDef def = named_op("adaptive_avg_pool2d", "Means over as many windows as the result has cells.");
   def.family = OpFamily::kPool;
   def.size_flow = SizeFlow::kChannels;
-  def.help = "Means over as many windows as the result has cells.";
   def.attrs = {required_list("out", 1, AttrRole::kTunable, "height and width of the result, or one for both")};
   def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
     LANISTA_TRY(require_image(args));
@@ -82,14 +66,8 @@ OpDef adaptive_avg_pool_op() {
     const auto [h, w] = args.pair("out");
     return value(batched({shape_of(args).dims[1], h, w}));
   };
-  def.cost = [](const OpArgs& args) {
-    return cost_of(args, static_cast<double>(shape_of(args).elements_per_sample()));
-  };
-  def.gradient = [](GradientContext& step) {
-    if (!step.needs_grad(0)) return;
-    const Attrs attrs{{"input_size", without_batch(shape_of(step.args()))}};
-    step.set_input_grad(0, step.emit("adaptive_avg_pool2d_grad", {step.grad()}, attrs));
-  };
+  def.cost = cost_of_sum;
+  def.gradient = sized_gradient("adaptive_avg_pool2d_grad", {});
   return def;
 }
 
@@ -101,17 +79,13 @@ Result<void> require_positions(const OpArgs& args) {
 }
 
 OpDef global_avg_pool_op() {
-  OpDef def;
-  def.name = "global_avg_pool";
+  OpDef def = named_op("global_avg_pool", "The mean of each channel: [N, C, L] or [N, C, H, W] to [N, C].");
   def.size_flow = SizeFlow::kChannels;
-  def.help = "The mean of each channel: [N, C, L] or [N, C, H, W] to [N, C].";
   def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
     LANISTA_TRY(require_positions(args));
     return value(batched({shape_of(args).dims[1]}));
   };
-  def.cost = [](const OpArgs& args) {
-    return cost_of(args, static_cast<double>(shape_of(args).elements_per_sample()));
-  };
+  def.cost = cost_of_sum;
   def.gradient = [](GradientContext& step) {
     if (!step.needs_grad(0)) return;
     const Shape& shape = shape_of(step.args());
@@ -125,9 +99,7 @@ OpDef global_avg_pool_op() {
 
 // Reduces columns, then rows. A byte stores the position in each, so images up to 255 x 255 fit.
 OpDef global_max_pool_op() {
-  OpDef def;
-  def.name = "global_max_pool";
-  def.help = "The largest value of each channel: [N, C, H, W] to [N, C].";
+  OpDef def = named_op("global_max_pool", "The largest value of each channel: [N, C, H, W] to [N, C].");
   def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
     LANISTA_TRY(require_image(args));
     const auto& dims = shape_of(args).dims;
@@ -137,9 +109,7 @@ OpDef global_max_pool_op() {
     }
     return value(batched({dims[1]}));
   };
-  def.cost = [](const OpArgs& args) {
-    return cost_of(args, static_cast<double>(shape_of(args).elements_per_sample()));
-  };
+  def.cost = cost_of_sum;
   def.decompose = [](StepContext& step) {
     const std::vector<std::int64_t> dims = shape_of(step.args()).dims;
     const auto most = [&](Port x, std::int64_t rows, std::int64_t columns) {
@@ -153,11 +123,8 @@ OpDef global_max_pool_op() {
 }  // namespace
 
 Result<void> add_pool_ops(OpTable& table) {
-  LANISTA_TRY(table.add(max_pool_op()));
-  LANISTA_TRY(table.add(avg_pool_op()));
-  LANISTA_TRY(table.add(adaptive_avg_pool_op()));
-  LANISTA_TRY(table.add(global_avg_pool_op()));
-  return table.add(global_max_pool_op());
+  return add_all(table,
+                 {max_pool_op(), avg_pool_op(), adaptive_avg_pool_op(), global_avg_pool_op(), global_max_pool_op()});
 }
 
 }  // namespace lanista::graph::ops

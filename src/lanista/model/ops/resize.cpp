@@ -22,9 +22,7 @@ Cost resize_cost(const OpArgs& args) {
 }
 
 OpDef resize_family(std::string name, std::string help, AttrSpec size) {
-  OpDef def;
-  def.name = std::move(name);
-  def.help = std::move(help);
+  OpDef def = named_op(std::move(name), std::move(help));
   def.attrs = {std::move(size), mode()};
   def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
     LANISTA_TRY(require_image(args));
@@ -39,12 +37,7 @@ OpDef resize_op() {
   OpDef def =
       resize_family("resize", "Images brought to a stated size.",
                     required_list("out", 1, AttrRole::kTunable, "height and width of the result, or one for both"));
-  def.gradient = [](GradientContext& step) {
-    if (!step.needs_grad(0)) return;
-    Attrs attrs = selected_attrs(step.args().attrs, {"mode"});
-    attrs.set("input_size", without_batch(shape_of(step.args())));
-    step.set_input_grad(0, step.emit("resize_grad", {step.grad()}, std::move(attrs)));
-  };
+  def.gradient = sized_gradient("resize_grad", {"mode"});
   return def;
 }
 
@@ -78,9 +71,6 @@ Result<std::pair<std::int64_t, std::int64_t>> resized(const OpArgs& args) {
   return std::pair{h, w};
 }
 
-Result<void> add_resize_ops(OpTable& table) {
-  LANISTA_TRY(table.add(resize_op()));
-  return table.add(upsample_op());
-}
+Result<void> add_resize_ops(OpTable& table) { return add_all(table, {resize_op(), upsample_op()}); }
 
 }  // namespace lanista::graph::ops

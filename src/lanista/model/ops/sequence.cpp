@@ -33,9 +33,7 @@ Result<std::vector<ValueType>> infer_embedding(const OpArgs& args) {
 }
 
 OpDef embedding_op() {
-  OpDef def;
-  def.name = "embedding";
-  def.help = "A trained vector for each token; zeros for a number outside the vocabulary.";
+  OpDef def = named_op("embedding", "A trained vector for each token; zeros for a number outside the vocabulary.");
   def.attrs = {required_int("vocab", 1, AttrRole::kStatic, "different tokens"),
                required_int("dim", 1, AttrRole::kTunable, "features a token")};
   def.infer = infer_embedding;
@@ -56,9 +54,7 @@ std::vector<ParamSpec> positional_params(const OpArgs& args) {
 }
 
 OpDef positional_embedding_op() {
-  OpDef def;
-  def.name = "positional_embedding";
-  def.help = "Adds a vector for each position of a sequence.";
+  OpDef def = named_op("positional_embedding", "Adds a vector for each position of a sequence.");
   AttrSpec mode;
   mode.name = "mode";
   mode.default_value = std::string("learned");
@@ -83,9 +79,7 @@ OpDef positional_embedding_op() {
 }
 
 OpDef scale_by_op() {
-  OpDef def;
-  def.name = "scale_by";
-  def.help = "Its input times a constant.";
+  OpDef def = named_op("scale_by", "Its input times a constant.");
   def.attrs = {optional_real("by", 1, AttrRole::kStatic, "the constant")};
   def.infer = infer_same;
   def.cost = elementwise_cost(1);
@@ -97,10 +91,9 @@ OpDef scale_by_op() {
 }
 
 OpDef causal_mask_op() {
-  OpDef def;
-  def.name = "causal_mask";
-  def.help =
-      "Minus infinity above the diagonal of square matrices, so that a softmax along the rows sees no later position.";
+  OpDef def = named_op(
+      "causal_mask",
+      "Minus infinity above the diagonal of square matrices, so that a softmax along the rows sees no later position.");
   def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
     LANISTA_TRY(require_real(args));
     const auto& dims = shape_of(args).dims;
@@ -165,9 +158,8 @@ Port attention_parts(StepContext& step) {
 }
 
 OpDef attention_op() {
-  OpDef def;
-  def.name = "attention";
-  def.help = "Multi-head self-attention: each position reads from all others, or from itself and those before.";
+  OpDef def = named_op(
+      "attention", "Multi-head self-attention: each position reads from all others, or from itself and those before.");
   def.random = true;
   def.attrs = {required_int("heads", 1, AttrRole::kTunable, "heads; they divide the features"),
                optional_flag("causal", false, "no position reads from later ones"),
@@ -187,11 +179,7 @@ OpDef attention_op() {
 }  // namespace
 
 Result<void> add_sequence_ops(OpTable& table) {
-  LANISTA_TRY(table.add(embedding_op()));
-  LANISTA_TRY(table.add(positional_embedding_op()));
-  LANISTA_TRY(table.add(scale_by_op()));
-  LANISTA_TRY(table.add(causal_mask_op()));
-  return table.add(attention_op());
+  return add_all(table, {embedding_op(), positional_embedding_op(), scale_by_op(), causal_mask_op(), attention_op()});
 }
 
 }  // namespace lanista::graph::ops

@@ -14,10 +14,8 @@ void reshape_gradient(GradientContext& step) {
 }
 
 OpDef flatten_op() {
-  OpDef def;
-  def.name = "flatten";
+  OpDef def = named_op("flatten", "All dimensions but the batch as one.");
   def.is_view = true;
-  def.help = "All dimensions but the batch as one.";
   def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
     LANISTA_TRY(require_real(args));
     return value(batched({shape_of(args).elements_per_sample()}));
@@ -27,10 +25,8 @@ OpDef flatten_op() {
 }
 
 OpDef reshape_op() {
-  OpDef def;
-  def.name = "reshape";
+  OpDef def = named_op("reshape", "The same elements, in logical order, in another shape.");
   def.is_view = true;
-  def.help = "The same elements, in logical order, in another shape.";
   def.attrs = {required_list("shape", 1, AttrRole::kStatic, "the new shape, without the batch")};
   // A value without batch is a parameter that a decomposition reads in another shape.
   def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
@@ -69,9 +65,7 @@ Result<std::vector<ValueType>> infer_transpose(const OpArgs& args) {
 }
 
 OpDef transpose_op() {
-  OpDef def;
-  def.name = "transpose";
-  def.help = "Dimensions in another order.";
+  OpDef def = named_op("transpose", "Dimensions in another order.");
   def.attrs = {required_list("axes", 0, AttrRole::kStatic, "for each dimension of the result, the one it comes from")};
   def.infer = infer_transpose;
   def.gradient = [](GradientContext& step) {
@@ -87,9 +81,7 @@ OpDef transpose_op() {
 }
 
 OpDef pad_op() {
-  OpDef def;
-  def.name = "pad";
-  def.help = "Zeros around images.";
+  OpDef def = named_op("pad", "Zeros around images.");
   def.attrs = {required_list("pads", 0, AttrRole::kStatic, "rows and columns of zeros: top, bottom, left, right")};
   def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
     LANISTA_TRY(require_image(args));
@@ -130,28 +122,17 @@ Result<std::vector<ValueType>> infer_mean(const OpArgs& args) {
 }
 
 OpDef mean_op() {
-  OpDef def;
-  def.name = "mean";
-  def.help = "The mean over some dimensions.";
+  OpDef def = named_op("mean", "The mean over some dimensions.");
   def.attrs = {required_list("axes", 1, AttrRole::kStatic, "logical dimensions in ascending order, not the batch"),
                optional_flag("keep", false, "keep the dimensions with size 1")};
   def.infer = infer_mean;
-  def.cost = [](const OpArgs& args) {
-    return cost_of(args, static_cast<double>(shape_of(args).elements_per_sample()));
-  };
-  def.gradient = [](GradientContext& step) {
-    if (!step.needs_grad(0)) return;
-    Attrs attrs = selected_attrs(step.args().attrs, {"axes"});
-    attrs.set("shape", without_batch(shape_of(step.args())));
-    step.set_input_grad(0, step.emit("mean_grad", {step.grad()}, std::move(attrs)));
-  };
+  def.cost = cost_of_sum;
+  def.gradient = sized_gradient("mean_grad", {"axes"}, "shape");
   return def;
 }
 
 OpDef slice_op() {
-  OpDef def;
-  def.name = "slice";
-  def.help = "A run of elements along an axis.";
+  OpDef def = named_op("slice", "A run of elements along an axis.");
   def.attrs = {required_int("axis", 1, AttrRole::kStatic, "logical axis, not the batch"),
                optional_int("start", 0, -kMaxValueElements, AttrRole::kStatic, "first element; negative: from the end"),
                optional_int("end", 0, -kMaxValueElements, AttrRole::kStatic,
@@ -194,12 +175,7 @@ Result<SliceRange> slice_range(const OpArgs& args) {
 }
 
 Result<void> add_shape_ops(OpTable& table) {
-  LANISTA_TRY(table.add(flatten_op()));
-  LANISTA_TRY(table.add(reshape_op()));
-  LANISTA_TRY(table.add(transpose_op()));
-  LANISTA_TRY(table.add(pad_op()));
-  LANISTA_TRY(table.add(slice_op()));
-  return table.add(mean_op());
+  return add_all(table, {flatten_op(), reshape_op(), transpose_op(), pad_op(), slice_op(), mean_op()});
 }
 
 }  // namespace lanista::graph::ops

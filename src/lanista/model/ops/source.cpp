@@ -4,12 +4,8 @@ namespace lanista::graph::ops {
 namespace {
 
 OpDef input_op() {
-  OpDef def;
-  def.name = "input";
-  def.help = "The input batch of the model.";
+  OpDef def = named_op("input", "The input batch of the model.", 0);
   def.role = OpRole::kSource;
-  def.min_inputs = 0;
-  def.max_inputs = 0;
   AttrSpec dtype;
   dtype.name = "dtype";
   dtype.default_value = std::string("real");
@@ -24,9 +20,7 @@ OpDef input_op() {
 }
 
 OpDef output_op() {
-  OpDef def;
-  def.name = "output";
-  def.help = "The result of the model; passes its input through.";
+  OpDef def = named_op("output", "The result of the model; passes its input through.");
   def.infer = infer_same;
   def.is_view = true;
   return def;
@@ -34,9 +28,6 @@ OpDef output_op() {
 
 }  // namespace
 
-Result<void> add_source_ops(OpTable& table) {
-  LANISTA_TRY(table.add(input_op()));
-  return table.add(output_op());
-}
+Result<void> add_source_ops(OpTable& table) { return add_all(table, {input_op(), output_op()}); }
 
 }  // namespace lanista::graph::ops

@@ -67,9 +67,7 @@ Port in_parts(StepContext& step, const OpDef& flat, std::vector<Port> params) {
 }
 
 OpDef row_op(std::string name, std::string help, std::vector<AttrSpec> attrs, const OpDef& flat) {
-  OpDef def;
-  def.name = std::move(name);
-  def.help = std::move(help);
+  OpDef def = named_op(std::move(name), std::move(help));
   def.attrs = std::move(attrs);
   def.infer = [flat](const OpArgs& args) -> Result<std::vector<ValueType>> {
     LANISTA_ASSIGN(Shape shape, row_result(args, flat));
