@@ -151,45 +151,37 @@ TEST(Activation, GivesAnElementTheSameBytesAloneAndInAnArray) {
 }
 
 TEST(Activation, ReluAndItsGradientFollowTheirDefinition) {
-  for_every_family([](auto zero, Isa, const auto& family) {
-    using T = decltype(zero);
-    Rng rng(32);
-    for (std::int64_t count = 1; count < 40; ++count) {
-      const auto x = random_values<T>(rng, count), dy = random_values<T>(rng, count);
-      std::vector<T> want, want_dx;
-      for (std::size_t i = 0; i < x.size(); ++i) {
-        want.push_back(x[i] > 0 ? x[i] : T(0));
-        want_dx.push_back(x[i] > 0 ? dy[i] : T(0));
-      }
-      Guarded<T> y(count), dx(count);
-      family.activation("relu")->forward(count, x.data(), y.data());
-      family.activation("relu")->gradient(count, y.data(), dy.data(), dx.data());
-      EXPECT_TRUE(same_bytes(want, y));
-      EXPECT_TRUE(same_bytes(want_dx, dx));
+  for_every_case(32, std::views::iota(1, 40), []<class T>(T, Isa, const auto& family, Rng& rng, std::int64_t count) {
+    const auto x = random_values<T>(rng, count), dy = random_values<T>(rng, count);
+    std::vector<T> want, want_dx;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      want.push_back(x[i] > 0 ? x[i] : T(0));
+      want_dx.push_back(x[i] > 0 ? dy[i] : T(0));
     }
+    Guarded<T> y(count), dx(count);
+    family.activation("relu")->forward(count, x.data(), y.data());
+    family.activation("relu")->gradient(count, y.data(), dy.data(), dx.data());
+    EXPECT_TRUE(same_bytes(want, y));
+    EXPECT_TRUE(same_bytes(want_dx, dx));
   });
 }
 
 TEST(ElementWise, AddsMultipliesAndScales) {
-  for_every_family([](auto zero, Isa, const auto& family) {
-    using T = decltype(zero);
-    Rng rng(33);
-    for (std::int64_t count = 1; count < 40; ++count) {
-      const auto a = random_values<T>(rng, count), b = random_values<T>(rng, count);
-      std::vector<T> sum, product, scaled;
-      for (std::size_t i = 0; i < a.size(); ++i) {
-        sum.push_back(a[i] + b[i]);
-        product.push_back(a[i] * b[i]);
-        scaled.push_back(a[i] * T(0.3));
-      }
-      Guarded<T> y(count);
-      family.add(count, a.data(), b.data(), y.data());
-      EXPECT_TRUE(same_bytes(sum, y));
-      family.mul(count, a.data(), b.data(), y.data());
-      EXPECT_TRUE(same_bytes(product, y));
-      family.scale(count, T(0.3), a.data(), y.data());
-      EXPECT_TRUE(same_bytes(scaled, y));
+  for_every_case(33, std::views::iota(1, 40), []<class T>(T, Isa, const auto& family, Rng& rng, std::int64_t count) {
+    const auto a = random_values<T>(rng, count), b = random_values<T>(rng, count);
+    std::vector<T> sum, product, scaled;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      sum.push_back(a[i] + b[i]);
+      product.push_back(a[i] * b[i]);
+      scaled.push_back(a[i] * T(0.3));
     }
+    Guarded<T> y(count);
+    family.add(count, a.data(), b.data(), y.data());
+    EXPECT_TRUE(same_bytes(sum, y));
+    family.mul(count, a.data(), b.data(), y.data());
+    EXPECT_TRUE(same_bytes(product, y));
+    family.scale(count, T(0.3), a.data(), y.data());
+    EXPECT_TRUE(same_bytes(scaled, y));
   });
 }
 
@@ -209,16 +201,12 @@ std::vector<long double> softmax_reference(const AxisShape& s, const std::vector
 }
 
 TEST(Softmax, MatchesItsDefinitionAlongAnyAxis) {
-  for_every_family([](auto zero, Isa, const auto& family) {
-    using T = decltype(zero);
-    Rng rng(34);
-    for (int i = 0; i < 40; ++i) {
-      const AxisShape s{rng.between(1, 5), rng.between(1, 40), rng.bernoulli(0.5) ? 1 : rng.between(2, 19)};
-      const auto x = random_values<T>(rng, s.outer * s.len * s.inner, -20, 20);
-      Guarded<T> y(s.outer * s.len * s.inner);
-      family.softmax(s, x.data(), y.data());
-      EXPECT_TRUE(close(softmax_reference(s, x), y, 64));
-    }
+  for_every_case(34, std::views::iota(0, 40), []<class T>(T, Isa, const auto& family, Rng& rng, int) {
+    const AxisShape s{rng.between(1, 5), rng.between(1, 40), rng.bernoulli(0.5) ? 1 : rng.between(2, 19)};
+    const auto x = random_values<T>(rng, s.outer * s.len * s.inner, -20, 20);
+    Guarded<T> y(s.outer * s.len * s.inner);
+    family.softmax(s, x.data(), y.data());
+    EXPECT_TRUE(close(softmax_reference(s, x), y, 64));
   });
 }
 

@@ -4,37 +4,33 @@ namespace lanista::kernels {
 namespace {
 
 TEST(Gate, MultipliesAndSumsChannelByChannel) {
-  for_every_family([](auto zero, Isa isa, const auto& family) {
-    using T = decltype(zero);
-    Rng rng(81);
-    for (int round = 0; round < 30; ++round) {
-      const std::int64_t n = rng.between(1, 3), rows = rng.between(1, 11), c = rng.between(1, 20);
-      const auto x = random_values<T>(rng, n * rows * c), g = random_values<T>(rng, n * c),
-                 dy = random_values<T>(rng, n * rows * c);
-      std::vector<T> want, want_dg(g.size()), want_sum;
-      for (std::int64_t i = 0; i < n * rows * c; ++i) {
-        const std::int64_t gate = i / (rows * c) * c + i % c;
-        want.push_back(x[index(i)] * g[index(gate)]);
-        want_sum.push_back(x[index(i)] + g[index(i % c)]);
-      }
-      for (std::int64_t s = 0; s < n; ++s) {
-        for (std::int64_t k = 0; k < c; ++k) {
-          T part[4] = {};  // row r belongs to partial sum r mod 4
-          for (std::int64_t r = 0; r < rows; ++r) {
-            const std::size_t at = index((s * rows + r) * c + k);
-            part[r % 4] = term(isa, x[at], dy[at], part[r % 4]);
-          }
-          want_dg[index(s * c + k)] = (part[0] + part[2]) + (part[1] + part[3]);
-        }
-      }
-      Guarded<T> y(n * rows * c), dg(n * c), sum(n * rows * c);
-      family.gate(n, rows, c, x.data(), g.data(), y.data());
-      family.gate_grad(n, rows, c, x.data(), dy.data(), dg.data());
-      family.row_add(n * rows, c, x.data(), g.data(), sum.data());
-      EXPECT_TRUE(same_bytes(want, y));
-      EXPECT_TRUE(same_bytes(want_dg, dg));
-      EXPECT_TRUE(same_bytes(want_sum, sum));
+  for_every_case(81, std::views::iota(0, 30), []<class T>(T, Isa isa, const auto& family, Rng& rng, int) {
+    const std::int64_t n = rng.between(1, 3), rows = rng.between(1, 11), c = rng.between(1, 20);
+    const auto x = random_values<T>(rng, n * rows * c), g = random_values<T>(rng, n * c),
+               dy = random_values<T>(rng, n * rows * c);
+    std::vector<T> want, want_dg(g.size()), want_sum;
+    for (std::int64_t i = 0; i < n * rows * c; ++i) {
+      const std::int64_t gate = i / (rows * c) * c + i % c;
+      want.push_back(x[index(i)] * g[index(gate)]);
+      want_sum.push_back(x[index(i)] + g[index(i % c)]);
     }
+    for (std::int64_t s = 0; s < n; ++s) {
+      for (std::int64_t k = 0; k < c; ++k) {
+        T part[4] = {};  // row r belongs to partial sum r mod 4
+        for (std::int64_t r = 0; r < rows; ++r) {
+          const std::size_t at = index((s * rows + r) * c + k);
+          part[r % 4] = term(isa, x[at], dy[at], part[r % 4]);
+        }
+        want_dg[index(s * c + k)] = (part[0] + part[2]) + (part[1] + part[3]);
+      }
+    }
+    Guarded<T> y(n * rows * c), dg(n * c), sum(n * rows * c);
+    family.gate(n, rows, c, x.data(), g.data(), y.data());
+    family.gate_grad(n, rows, c, x.data(), dy.data(), dg.data());
+    family.row_add(n * rows, c, x.data(), g.data(), sum.data());
+    EXPECT_TRUE(same_bytes(want, y));
+    EXPECT_TRUE(same_bytes(want_dg, dg));
+    EXPECT_TRUE(same_bytes(want_sum, sum));
   });
 }
 
@@ -61,25 +57,21 @@ void lrn_row(const LrnShape& s, const double* x, const double* dy, double* y, do
 }
 
 TEST(Lrn, FollowsItsFormulaAndItsDerivative) {
-  for_every_family([](auto zero, Isa, const auto& family) {
-    using T = decltype(zero);
-    Rng rng(82);
-    for (int round = 0; round < 40; ++round) {
-      const LrnShape s{rng.between(1, 4), rng.between(1, 20),  rng.between(1, 25),
-                       rng.uniform(0, 3), rng.uniform(0, 1.5), rng.uniform(0.5, 2)};
-      const auto x = random_values<T>(rng, s.rows * s.c, -2, 2), dy = random_values<T>(rng, s.rows * s.c);
-      const std::vector<double> wide_x(x.begin(), x.end()), wide_dy(dy.begin(), dy.end());
-      std::vector<double> want(x.size()), want_dx(x.size());
-      for (std::int64_t r = 0; r < s.rows; ++r) {
-        lrn_row(s, &wide_x[index(r * s.c)], &wide_dy[index(r * s.c)], &want[index(r * s.c)], &want_dx[index(r * s.c)]);
-      }
-      Guarded<T> y(s.rows * s.c), dx(s.rows * s.c), scratch(2 * (s.c + s.size));
-      family.lrn(s, x.data(), y.data(), scratch.data());
-      EXPECT_TRUE(close(want, y, 64));
-      family.lrn_grad(s, x.data(), dy.data(), dx.data(), scratch.data());
-      EXPECT_TRUE(close(want_dx, dx, 256));
-      EXPECT_TRUE(scratch.margins_are_intact());
+  for_every_case(82, std::views::iota(0, 40), []<class T>(T, Isa, const auto& family, Rng& rng, int) {
+    const LrnShape s{rng.between(1, 4), rng.between(1, 20),  rng.between(1, 25),
+                     rng.uniform(0, 3), rng.uniform(0, 1.5), rng.uniform(0.5, 2)};
+    const auto x = random_values<T>(rng, s.rows * s.c, -2, 2), dy = random_values<T>(rng, s.rows * s.c);
+    const std::vector<double> wide_x(x.begin(), x.end()), wide_dy(dy.begin(), dy.end());
+    std::vector<double> want(x.size()), want_dx(x.size());
+    for (std::int64_t r = 0; r < s.rows; ++r) {
+      lrn_row(s, &wide_x[index(r * s.c)], &wide_dy[index(r * s.c)], &want[index(r * s.c)], &want_dx[index(r * s.c)]);
     }
+    Guarded<T> y(s.rows * s.c), dx(s.rows * s.c), scratch(2 * (s.c + s.size));
+    family.lrn(s, x.data(), y.data(), scratch.data());
+    EXPECT_TRUE(close(want, y, 64));
+    family.lrn_grad(s, x.data(), dy.data(), dx.data(), scratch.data());
+    EXPECT_TRUE(close(want_dx, dx, 256));
+    EXPECT_TRUE(scratch.margins_are_intact());
   });
 }
 

@@ -118,75 +118,62 @@ void for_data_terms(const ConvShape& s, F f) {
 }
 
 TEST(Conv2d, EqualsItsScalarDefinitionToTheBit) {
-  for_every_family([](auto zero, Isa isa, const auto& family) {
-    using T = decltype(zero);
-    Rng rng(4);
-    for (const ConvShape& s : conv_shapes()) {
-      SCOPED_TRACE(text(s));
-      const auto x = random_values<T>(rng, s.n * s.h * s.w * s.ci);
-      const auto w = random_values<T>(rng, s.kh * s.kw * s.ci / s.groups * s.co), bias = random_values<T>(rng, s.co);
-      std::vector<T> want(index(s.n * s.oh * s.ow * s.co));
-      for_terms(s, [&](auto xi, auto wi, auto yi) {
-        want[index(yi)] = term(isa, x[index(xi)], w[index(wi)], want[index(yi)]);
-      });
+  for_every_case(4, conv_shapes(), []<class T>(T, Isa isa, const auto& family, Rng& rng, const ConvShape& s) {
+    SCOPED_TRACE(text(s));
+    const auto x = random_values<T>(rng, s.n * s.h * s.w * s.ci);
+    const auto w = random_values<T>(rng, s.kh * s.kw * s.ci / s.groups * s.co), bias = random_values<T>(rng, s.co);
+    std::vector<T> want(index(s.n * s.oh * s.ow * s.co));
+    for_terms(s, [&](auto xi, auto wi, auto yi) {
+      want[index(yi)] = term(isa, x[index(xi)], w[index(wi)], want[index(yi)]);
+    });
 
-      const std::int64_t outputs = s.n * s.oh * s.ow * s.co;
-      Guarded<T> plain(outputs), y(outputs), relu(outputs), scratch(family.conv2d_scratch(s));
-      family.conv2d(s, x.data(), w.data(), nullptr, plain.data(), scratch.data());
-      family.conv2d(s, x.data(), w.data(), bias.data(), y.data(), scratch.data());
-      family.conv2d_relu(s, x.data(), w.data(), bias.data(), relu.data(), scratch.data());
+    const std::int64_t outputs = s.n * s.oh * s.ow * s.co;
+    Guarded<T> plain(outputs), y(outputs), relu(outputs), scratch(family.conv2d_scratch(s));
+    family.conv2d(s, x.data(), w.data(), nullptr, plain.data(), scratch.data());
+    family.conv2d(s, x.data(), w.data(), bias.data(), y.data(), scratch.data());
+    family.conv2d_relu(s, x.data(), w.data(), bias.data(), relu.data(), scratch.data());
 
-      EXPECT_TRUE(same_bytes(want, plain));
-      for (std::size_t i = 0; i < want.size(); ++i) want[i] += bias[i % bias.size()];
-      EXPECT_TRUE(same_bytes(want, y));
-      for (T& value : want) value = value > 0 ? value : T(0);
-      EXPECT_TRUE(same_bytes(want, relu));
-      EXPECT_TRUE(scratch.margins_are_intact());
-    }
+    EXPECT_TRUE(same_bytes(want, plain));
+    for (std::size_t i = 0; i < want.size(); ++i) want[i] += bias[i % bias.size()];
+    EXPECT_TRUE(same_bytes(want, y));
+    for (T& value : want) value = value > 0 ? value : T(0);
+    EXPECT_TRUE(same_bytes(want, relu));
+    EXPECT_TRUE(scratch.margins_are_intact());
   });
 }
 
 TEST(Conv2d, DataGradientAddsTapsAndThenOutputChannelsInAscendingOrder) {
-  for_every_family([](auto zero, Isa isa, const auto& family) {
-    using T = decltype(zero);
-    Rng rng(5);
-    for (const ConvShape& s : conv_shapes()) {
-      SCOPED_TRACE(text(s));
-      const auto dy = random_values<T>(rng, s.n * s.oh * s.ow * s.co);
-      const auto w = random_values<T>(rng, s.kh * s.kw * s.ci / s.groups * s.co);
-      std::vector<T> want(index(s.n * s.h * s.w * s.ci));
-      for_data_terms(s, [&](auto xi, auto wi, auto yi) {
-        want[index(xi)] = term(isa, dy[index(yi)], w[index(wi)], want[index(xi)]);
-      });
+  for_every_case(5, conv_shapes(), []<class T>(T, Isa isa, const auto& family, Rng& rng, const ConvShape& s) {
+    SCOPED_TRACE(text(s));
+    const auto dy = random_values<T>(rng, s.n * s.oh * s.ow * s.co);
+    const auto w = random_values<T>(rng, s.kh * s.kw * s.ci / s.groups * s.co);
+    std::vector<T> want(index(s.n * s.h * s.w * s.ci));
+    for_data_terms(s, [&](auto xi, auto wi, auto yi) {
+      want[index(xi)] = term(isa, dy[index(yi)], w[index(wi)], want[index(xi)]);
+    });
 
-      Guarded<T> dx(s.n * s.h * s.w * s.ci), scratch(family.conv2d_scratch(s));
-      family.conv2d_grad_x(s, dy.data(), w.data(), dx.data(), scratch.data());
+    Guarded<T> dx(s.n * s.h * s.w * s.ci), scratch(family.conv2d_scratch(s));
+    family.conv2d_grad_x(s, dy.data(), w.data(), dx.data(), scratch.data());
 
-      EXPECT_TRUE(same_bytes(want, dx));
-      EXPECT_TRUE(scratch.margins_are_intact());
-    }
+    EXPECT_TRUE(same_bytes(want, dx));
+    EXPECT_TRUE(scratch.margins_are_intact());
   });
 }
 
 TEST(Conv2d, WeightGradientAddsSamplesAndPositionsInAscendingOrder) {
-  for_every_family([](auto zero, Isa isa, const auto& family) {
-    using T = decltype(zero);
-    Rng rng(6);
-    for (const ConvShape& s : conv_shapes()) {
-      SCOPED_TRACE(text(s));
-      const auto x = random_values<T>(rng, s.n * s.h * s.w * s.ci),
-                 dy = random_values<T>(rng, s.n * s.oh * s.ow * s.co);
-      std::vector<T> want(index(s.kh * s.kw * s.ci / s.groups * s.co));
-      for_terms(s, [&](auto xi, auto wi, auto yi) {
-        want[index(wi)] = term(isa, x[index(xi)], dy[index(yi)], want[index(wi)]);
-      });
+  for_every_case(6, conv_shapes(), []<class T>(T, Isa isa, const auto& family, Rng& rng, const ConvShape& s) {
+    SCOPED_TRACE(text(s));
+    const auto x = random_values<T>(rng, s.n * s.h * s.w * s.ci), dy = random_values<T>(rng, s.n * s.oh * s.ow * s.co);
+    std::vector<T> want(index(s.kh * s.kw * s.ci / s.groups * s.co));
+    for_terms(s, [&](auto xi, auto wi, auto yi) {
+      want[index(wi)] = term(isa, x[index(xi)], dy[index(yi)], want[index(wi)]);
+    });
 
-      Guarded<T> dw(s.kh * s.kw * s.ci / s.groups * s.co), scratch(family.conv2d_scratch(s));
-      family.conv2d_grad_w(s, x.data(), dy.data(), dw.data(), scratch.data());
+    Guarded<T> dw(s.kh * s.kw * s.ci / s.groups * s.co), scratch(family.conv2d_scratch(s));
+    family.conv2d_grad_w(s, x.data(), dy.data(), dw.data(), scratch.data());
 
-      EXPECT_TRUE(same_bytes(want, dw));
-      EXPECT_TRUE(scratch.margins_are_intact());
-    }
+    EXPECT_TRUE(same_bytes(want, dw));
+    EXPECT_TRUE(scratch.margins_are_intact());
   });
 }
 

@@ -68,46 +68,38 @@ TEST(Linear, KeepsNanThroughTheFusedRelu) {
 }
 
 TEST(Matmul, EqualsItsScalarDefinitionForEveryTransposition) {
-  for_every_family([](auto zero, Isa isa, const auto& family) {
-    using T = decltype(zero);
-    Rng rng(2);
-    for (int i = 0; i < 60; ++i) {
-      const MatmulShape s{rng.between(1, 4),  rng.between(1, 40),
-                          rng.between(1, 40), i % 7 == 0 ? 600 : rng.between(1, 40),
-                          rng.bernoulli(0.5), rng.bernoulli(0.5)};
-      const auto a = random_values<T>(rng, s.batch * s.m * s.k), b = random_values<T>(rng, s.batch * s.k * s.n);
-      std::vector<T> want;
-      for (std::int64_t l = 0; l < s.batch; ++l) {
-        const auto part =
-            product<T>(isa, s.m, s.n, s.k, a.data() + l * s.m * s.k, s.transpose_a ? 1 : s.k, s.transpose_a ? s.m : 1,
-                       b.data() + l * s.k * s.n, s.transpose_b ? 1 : s.n, s.transpose_b ? s.k : 1, nullptr);
-        want.insert(want.end(), part.begin(), part.end());
-      }
-
-      Guarded<T> c(s.batch * s.m * s.n);
-      family.matmul(s, a.data(), b.data(), c.data());
-
-      EXPECT_TRUE(same_bytes(want, c)) << s.batch << " " << s.m << " " << s.n << " " << s.k << s.transpose_a
-                                       << s.transpose_b;
+  for_every_case(2, std::views::iota(0, 60), []<class T>(T, Isa isa, const auto& family, Rng& rng, int i) {
+    const MatmulShape s{rng.between(1, 4),  rng.between(1, 40),
+                        rng.between(1, 40), i % 7 == 0 ? 600 : rng.between(1, 40),
+                        rng.bernoulli(0.5), rng.bernoulli(0.5)};
+    const auto a = random_values<T>(rng, s.batch * s.m * s.k), b = random_values<T>(rng, s.batch * s.k * s.n);
+    std::vector<T> want;
+    for (std::int64_t l = 0; l < s.batch; ++l) {
+      const auto part =
+          product<T>(isa, s.m, s.n, s.k, a.data() + l * s.m * s.k, s.transpose_a ? 1 : s.k, s.transpose_a ? s.m : 1,
+                     b.data() + l * s.k * s.n, s.transpose_b ? 1 : s.n, s.transpose_b ? s.k : 1, nullptr);
+      want.insert(want.end(), part.begin(), part.end());
     }
+
+    Guarded<T> c(s.batch * s.m * s.n);
+    family.matmul(s, a.data(), b.data(), c.data());
+
+    EXPECT_TRUE(same_bytes(want, c)) << s.batch << " " << s.m << " " << s.n << " " << s.k << s.transpose_a
+                                     << s.transpose_b;
   });
 }
 
 TEST(ColumnSum, AddsRowsInAscendingOrder) {
-  for_every_family([](auto zero, Isa, const auto& family) {
-    using T = decltype(zero);
-    Rng rng(3);
-    for (int i = 0; i < 30; ++i) {
-      const std::int64_t rows = rng.between(1, 200), columns = rng.between(1, 90);
-      const auto x = random_values<T>(rng, rows * columns);
-      std::vector<T> want(static_cast<std::size_t>(columns));
-      for (std::size_t j = 0; j < x.size(); ++j) want[j % want.size()] += x[j];
+  for_every_case(3, std::views::iota(0, 30), []<class T>(T, Isa, const auto& family, Rng& rng, int) {
+    const std::int64_t rows = rng.between(1, 200), columns = rng.between(1, 90);
+    const auto x = random_values<T>(rng, rows * columns);
+    std::vector<T> want(static_cast<std::size_t>(columns));
+    for (std::size_t j = 0; j < x.size(); ++j) want[j % want.size()] += x[j];
 
-      Guarded<T> sum(columns);
-      family.column_sum(rows, columns, x.data(), sum.data());
+    Guarded<T> sum(columns);
+    family.column_sum(rows, columns, x.data(), sum.data());
 
-      EXPECT_TRUE(same_bytes(want, sum));
-    }
+    EXPECT_TRUE(same_bytes(want, sum));
   });
 }
 

@@ -4,27 +4,23 @@ namespace lanista::kernels {
 namespace {
 
 TEST(Dropout, KeepsAndScalesExactlyThePairsThatTheHashKeeps) {
-  for_every_family([](auto zero, Isa, const auto& family) {
-    using T = decltype(zero);
-    Rng rng(91);
-    for (int i = 0; i < 30; ++i) {
-      const std::int64_t samples = rng.between(1, 5), per_sample = rng.between(1, 100);
-      const double p = i % 3 == 0 ? 0.5 : 0.13;
-      const DropoutKey key{rng.next(), rng.next(), rng.next()};
-      const auto x = random_values<T>(rng, samples * per_sample);
-      std::vector<std::int64_t> index;
-      std::vector<T> want;
-      for (std::int64_t s = 0; s < samples; ++s) {
-        index.push_back(static_cast<std::int64_t>(rng.below(1U << 30)));
-        for (std::int64_t e = 0; e < per_sample; ++e) {
-          const T value = x[static_cast<std::size_t>(s * per_sample + e)];
-          want.push_back(dropout_keeps(key, index.back(), e, p) ? value * static_cast<T>(1 / (1 - p)) : T(0));
-        }
+  for_every_case(91, std::views::iota(0, 30), []<class T>(T, Isa, const auto& family, Rng& rng, int i) {
+    const std::int64_t samples = rng.between(1, 5), per_sample = rng.between(1, 100);
+    const double p = i % 3 == 0 ? 0.5 : 0.13;
+    const DropoutKey key{rng.next(), rng.next(), rng.next()};
+    const auto x = random_values<T>(rng, samples * per_sample);
+    std::vector<std::int64_t> index;
+    std::vector<T> want;
+    for (std::int64_t s = 0; s < samples; ++s) {
+      index.push_back(static_cast<std::int64_t>(rng.below(1U << 30)));
+      for (std::int64_t e = 0; e < per_sample; ++e) {
+        const T value = x[static_cast<std::size_t>(s * per_sample + e)];
+        want.push_back(dropout_keeps(key, index.back(), e, p) ? value * static_cast<T>(1 / (1 - p)) : T(0));
       }
-      Guarded<T> y(samples * per_sample);
-      family.dropout(samples, per_sample, index.data(), p, key, x.data(), y.data());
-      EXPECT_TRUE(same_bytes(want, y));
     }
+    Guarded<T> y(samples * per_sample);
+    family.dropout(samples, per_sample, index.data(), p, key, x.data(), y.data());
+    EXPECT_TRUE(same_bytes(want, y));
   });
 }
 

@@ -34,46 +34,38 @@ void for_corners(const ResizeShape& s, F f) {
 }
 
 TEST(Resize, BilinearTakesTheFourCellsInTheirOrder) {
-  for_every_family([](auto zero, Isa isa, const auto& family) {
-    using T = decltype(zero);
-    Rng rng(92);
-    for (const ResizeShape& s : resize_shapes()) {
-      const std::int64_t outputs = s.n * s.oh * s.ow * s.c;
-      const auto x = random_values<T>(rng, s.n * s.h * s.w * s.c), dy = random_values<T>(rng, outputs);
-      std::vector<T> want(index(outputs)), want_dx(x.size());
-      for_corners<T>(s, [&](auto o, auto i, T weight) {
-        want[o] = term(isa, weight, x[i], want[o]);
-        want_dx[i] = term(isa, weight, dy[o], want_dx[i]);
-      });
-      Guarded<T> y(outputs), dx(s.n * s.h * s.w * s.c);
-      family.resize_bilinear(s, x.data(), y.data());
-      family.resize_bilinear_grad(s, dy.data(), dx.data());
-      EXPECT_TRUE(same_bytes(want, y));
-      EXPECT_TRUE(same_bytes(want_dx, dx));
-    }
+  for_every_case(92, resize_shapes(), []<class T>(T, Isa isa, const auto& family, Rng& rng, const ResizeShape& s) {
+    const std::int64_t outputs = s.n * s.oh * s.ow * s.c;
+    const auto x = random_values<T>(rng, s.n * s.h * s.w * s.c), dy = random_values<T>(rng, outputs);
+    std::vector<T> want(index(outputs)), want_dx(x.size());
+    for_corners<T>(s, [&](auto o, auto i, T weight) {
+      want[o] = term(isa, weight, x[i], want[o]);
+      want_dx[i] = term(isa, weight, dy[o], want_dx[i]);
+    });
+    Guarded<T> y(outputs), dx(s.n * s.h * s.w * s.c);
+    family.resize_bilinear(s, x.data(), y.data());
+    family.resize_bilinear_grad(s, dy.data(), dx.data());
+    EXPECT_TRUE(same_bytes(want, y));
+    EXPECT_TRUE(same_bytes(want_dx, dx));
   });
 }
 
 TEST(Resize, NearestCopiesOneCellAndSumsItsGradients) {
-  for_every_family([](auto zero, Isa, const auto& family) {
-    using T = decltype(zero);
-    Rng rng(93);
-    for (const ResizeShape& s : resize_shapes()) {
-      const std::int64_t outputs = s.n * s.oh * s.ow * s.c;
-      const auto x = random_values<T>(rng, s.n * s.h * s.w * s.c), dy = random_values<T>(rng, outputs);
-      std::vector<T> want(index(outputs)), want_dx(x.size());
-      for (std::int64_t o = 0; o < outputs; ++o) {
-        const std::int64_t c = o % s.c, ow = o / s.c % s.ow, oh = o / (s.c * s.ow) % s.oh, n = o / (s.c * s.ow * s.oh);
-        const std::size_t i = index(((n * s.h + oh * s.h / s.oh) * s.w + ow * s.w / s.ow) * s.c + c);
-        want[index(o)] = x[i];
-        want_dx[i] += dy[index(o)];
-      }
-      Guarded<T> y(outputs), dx(s.n * s.h * s.w * s.c);
-      family.resize_nearest(s, x.data(), y.data());
-      family.resize_nearest_grad(s, dy.data(), dx.data());
-      EXPECT_TRUE(same_bytes(want, y));
-      EXPECT_TRUE(same_bytes(want_dx, dx));
+  for_every_case(93, resize_shapes(), []<class T>(T, Isa, const auto& family, Rng& rng, const ResizeShape& s) {
+    const std::int64_t outputs = s.n * s.oh * s.ow * s.c;
+    const auto x = random_values<T>(rng, s.n * s.h * s.w * s.c), dy = random_values<T>(rng, outputs);
+    std::vector<T> want(index(outputs)), want_dx(x.size());
+    for (std::int64_t o = 0; o < outputs; ++o) {
+      const std::int64_t c = o % s.c, ow = o / s.c % s.ow, oh = o / (s.c * s.ow) % s.oh, n = o / (s.c * s.ow * s.oh);
+      const std::size_t i = index(((n * s.h + oh * s.h / s.oh) * s.w + ow * s.w / s.ow) * s.c + c);
+      want[index(o)] = x[i];
+      want_dx[i] += dy[index(o)];
     }
+    Guarded<T> y(outputs), dx(s.n * s.h * s.w * s.c);
+    family.resize_nearest(s, x.data(), y.data());
+    family.resize_nearest_grad(s, dy.data(), dx.data());
+    EXPECT_TRUE(same_bytes(want, y));
+    EXPECT_TRUE(same_bytes(want_dx, dx));
   });
 }
 

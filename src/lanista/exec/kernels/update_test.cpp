@@ -4,39 +4,35 @@ namespace lanista::kernels {
 namespace {
 
 TEST(Sgd, FollowsItsDefinitionToTheBit) {
-  for_every_family([](auto zero, Isa isa, const auto& family) {
-    using T = decltype(zero);
-    Rng rng(81);
-    for (int i = 0; i < 60; ++i) {
-      const std::int64_t count = rng.between(1, 100);
-      const UpdateHyper h{.lr = 0.1,
-                          .momentum = i % 4 == 0 ? 0.0 : 0.9,
-                          .weight_decay = i % 3 == 0 ? 0.0 : 0.01,
-                          .grad_scale = i % 5 == 0 ? 1.0 : 0.25,
-                          .nesterov = i % 2 == 0,
-                          .step = i < 20 ? 1 : i};
-      const auto grad = random_values<T>(rng, count), p0 = random_values<T>(rng, count),
-                 m0 = random_values<T>(rng, count);
-      std::vector<T> want, want_momentum;
-      for (std::size_t k = 0; k < grad.size(); ++k) {
-        T g = grad[k] * static_cast<T>(h.grad_scale);
-        if (h.weight_decay != 0) g = term(isa, static_cast<T>(h.weight_decay), p0[k], g);
-        T buffer = m0[k];
-        if (h.momentum != 0) {
-          buffer = h.step == 1 ? g : term(isa, static_cast<T>(h.momentum), m0[k], g);
-          g = h.nesterov ? term(isa, static_cast<T>(h.momentum), buffer, g) : buffer;
-        }
-        want.push_back(term(isa, static_cast<T>(-h.lr), g, p0[k]));
-        want_momentum.push_back(buffer);
+  for_every_case(81, std::views::iota(0, 60), []<class T>(T, Isa isa, const auto& family, Rng& rng, int i) {
+    const std::int64_t count = rng.between(1, 100);
+    const UpdateHyper h{.lr = 0.1,
+                        .momentum = i % 4 == 0 ? 0.0 : 0.9,
+                        .weight_decay = i % 3 == 0 ? 0.0 : 0.01,
+                        .grad_scale = i % 5 == 0 ? 1.0 : 0.25,
+                        .nesterov = i % 2 == 0,
+                        .step = i < 20 ? 1 : i};
+    const auto grad = random_values<T>(rng, count), p0 = random_values<T>(rng, count),
+               m0 = random_values<T>(rng, count);
+    std::vector<T> want, want_momentum;
+    for (std::size_t k = 0; k < grad.size(); ++k) {
+      T g = grad[k] * static_cast<T>(h.grad_scale);
+      if (h.weight_decay != 0) g = term(isa, static_cast<T>(h.weight_decay), p0[k], g);
+      T buffer = m0[k];
+      if (h.momentum != 0) {
+        buffer = h.step == 1 ? g : term(isa, static_cast<T>(h.momentum), m0[k], g);
+        g = h.nesterov ? term(isa, static_cast<T>(h.momentum), buffer, g) : buffer;
       }
-      Guarded<T> p(count), m(count);
-      std::copy(p0.begin(), p0.end(), p.data());
-      std::copy(m0.begin(), m0.end(), m.data());
-      T* const slots[] = {m.data()};
-      family.update("sgd")->run(count, h, grad.data(), p.data(), slots);
-      EXPECT_TRUE(same_bytes(want, p));
-      EXPECT_TRUE(same_bytes(want_momentum, m));
+      want.push_back(term(isa, static_cast<T>(-h.lr), g, p0[k]));
+      want_momentum.push_back(buffer);
     }
+    Guarded<T> p(count), m(count);
+    std::copy(p0.begin(), p0.end(), p.data());
+    std::copy(m0.begin(), m0.end(), m.data());
+    T* const slots[] = {m.data()};
+    family.update("sgd")->run(count, h, grad.data(), p.data(), slots);
+    EXPECT_TRUE(same_bytes(want, p));
+    EXPECT_TRUE(same_bytes(want_momentum, m));
   });
 }
 

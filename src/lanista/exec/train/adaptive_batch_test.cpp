@@ -8,6 +8,7 @@
 #include "lanista/base/rng.h"
 #include "lanista/model/graph/text.h"
 #include "lanista/search/tuning/tuner.h"
+#include "support/exec/train/recipe.h"
 #include "support/exec/train/test_support.h"
 #include "support/exec/train/train_to_end.h"
 
@@ -19,14 +20,7 @@ using testing::Trained;
 study::PluginConfig adaptive_to(std::int64_t most) { return {std::string(study::kAdaptive), {{"most", most}}}; }
 
 TrainerInput adaptive_trial(std::int64_t from, std::int64_t most, const std::string& middle = "relu") {
-  study::Recipe recipe;
-  recipe.loss = "cross_entropy";
-  recipe.optimizer = "sgd";
-  recipe.schedule = "cosine";
-  recipe.precision = "float32";
-  recipe.epochs = 5;
-  recipe.batch = from;
-  recipe.lr = 0.05;
+  study::Recipe recipe = basic_recipe("sgd", "cosine", 5, from, 0.05);
   recipe.momentum = 0.9;
   recipe.beta2 = 0.99;
   recipe.eps = 1e-3;

@@ -11,6 +11,7 @@
 #include "lanista/exec/train/trainer.h"
 #include "lanista/model/autodiff/training_step.h"
 #include "lanista/model/graph/text.h"
+#include "support/exec/train/recipe.h"
 
 namespace lanista::train {
 namespace {
@@ -31,14 +32,8 @@ study::SelectionRule by_loss() { return {{{false, "val_loss"}}, {}}; }
 
 /// Learning rates so large that training goes up and down; five steps a pass.
 TrainerInput noisy_trial(std::uint32_t id, bool is_double = false) {
-  study::Recipe recipe;
-  recipe.loss = "cross_entropy";
-  recipe.optimizer = id % 2 == 0 ? "adam" : "sgd";
-  recipe.schedule = "constant";
+  study::Recipe recipe = basic_recipe(id % 2 == 0 ? "adam" : "sgd", "constant", 6, 16, id % 2 == 0 ? 0.2 : 0.8);
   recipe.precision = is_double ? "float64" : "float32";
-  recipe.epochs = 6;
-  recipe.batch = 16;
-  recipe.lr = id % 2 == 0 ? 0.2 : 0.8;
   recipe.momentum = 0.9;
   recipe.beta1 = 0.9;
   recipe.beta2 = 0.99;

@@ -13,6 +13,7 @@
 #include "lanista/exec/train/trainer.h"
 #include "lanista/model/autodiff/training_step.h"
 #include "lanista/model/graph/text.h"
+#include "support/exec/train/recipe.h"
 
 namespace lanista::train {
 namespace {
@@ -89,14 +90,8 @@ constexpr const char* kTransformer =
     "%12 = output(%11)\n";
 
 TrainerInput text_input(const data::Dataset& data, const std::string& precision) {
-  study::Recipe recipe;
-  recipe.loss = "cross_entropy";
-  recipe.optimizer = "adam";
-  recipe.schedule = "constant";
+  study::Recipe recipe = basic_recipe("adam", "constant", 12, 16, 0.01);
   recipe.precision = precision;
-  recipe.epochs = 12;
-  recipe.batch = 16;
-  recipe.lr = 0.01;
   recipe.beta1 = 0.9;
   recipe.beta2 = 0.999;
   recipe.eps = 1e-8;

@@ -16,6 +16,7 @@
 #include "lanista/model/autodiff/training_step.h"
 #include "lanista/model/graph/text.h"
 #include "lanista/search/tuning/tuner.h"
+#include "support/exec/train/recipe.h"
 #include "support/exec/train/test_support.h"
 
 namespace lanista::train {
@@ -29,14 +30,8 @@ const data::Dataset& blobs() {  // 50 rows to train on
 }
 
 study::Recipe plain_recipe() {
-  study::Recipe recipe;
-  recipe.loss = "cross_entropy";
-  recipe.optimizer = "sgd";
-  recipe.schedule = "constant";
+  study::Recipe recipe = basic_recipe("sgd", "constant", 3, 16, 0.1);
   recipe.precision = "float64";
-  recipe.epochs = 3;
-  recipe.batch = 16;
-  recipe.lr = 0.1;
   recipe.step_every = 1;
   return recipe;
 }

@@ -12,6 +12,7 @@
 #include "lanista/exec/train/trainer.h"
 #include "lanista/model/autodiff/training_step.h"
 #include "lanista/model/graph/text.h"
+#include "support/exec/train/recipe.h"
 
 namespace lanista::train {
 namespace {
@@ -152,14 +153,8 @@ TEST(Evaluation, GivesCustomMetricsTargetsInOriginalUnits) {
 }
 
 TrainerInput input(std::uint32_t id, const data::Dataset& data, const graph::OpTable& ops) {
-  study::Recipe recipe;
-  recipe.loss = "cross_entropy";
-  recipe.optimizer = "sgd";
-  recipe.schedule = "constant";
-  recipe.precision = "float32";
-  recipe.epochs = 1;
-  recipe.batch = 77;  // the last batch of an evaluation is short
-  recipe.lr = 0.05 * id;
+  // The last batch of an evaluation is short.
+  study::Recipe recipe = basic_recipe("sgd", "constant", 1, 77, 0.05 * id);
   return {.trial = TrialId{id},
           .model = *graph::parse("%0 = input(shape=[1,8,8])\n%1 = flatten(%0)\n%2 = linear(%1, out=10)\n"
                                  "%3 = output(%2)\n"),

@@ -11,6 +11,7 @@
 #include "lanista/exec/train/lane_group.h"
 #include "lanista/model/autodiff/optimizer.h"
 #include "support/exec/program/test_models.h"
+#include "support/exec/train/recipe.h"
 #include "support/exec/train/test_support.h"
 
 namespace lanista::train {
@@ -68,16 +69,11 @@ struct Case {
 };
 
 TrainerInput trial_of(const Case& c, const program::testing::Derived& derived, const data::Dataset& data) {
-  study::Recipe recipe;
+  // Three steps an epoch, the last one short.
+  study::Recipe recipe = basic_recipe(autodiff::optimizers()[c.optimizer].name, schedules()[c.schedule], 70, 10, 0.003);
   recipe.loss = derived.train.options.loss;
-  recipe.optimizer = autodiff::optimizers()[c.optimizer].name;
-  recipe.schedule = schedules()[c.schedule];
   recipe.step_every = 5;
   recipe.step_factor = 0.7;
-  recipe.precision = "float32";
-  recipe.epochs = 70;
-  recipe.batch = 10;  // three steps an epoch, the last one short
-  recipe.lr = 0.003;
   recipe.momentum = 0.9;
   recipe.beta1 = 0.9;
   recipe.beta2 = 0.99;

@@ -11,6 +11,7 @@
 #include "lanista/exec/train/trainer.h"
 #include "lanista/model/autodiff/training_step.h"
 #include "lanista/model/graph/text.h"
+#include "support/exec/train/recipe.h"
 #include "support/exec/train/test_support.h"
 
 namespace lanista::train {
@@ -39,14 +40,8 @@ const std::string kHead =
 const std::set<graph::NodeId> kFrozen{graph::NodeId{1}, graph::NodeId{2}};
 
 study::Recipe recipe(std::uint64_t trial) {
-  study::Recipe recipe;
-  recipe.loss = "cross_entropy";
-  recipe.optimizer = trial % 2 == 0 ? "sgd" : "adam";
-  recipe.schedule = "cosine";
-  recipe.precision = "float32";
-  recipe.epochs = 3;
-  recipe.batch = kBatch;
-  recipe.lr = trial % 2 == 0 ? 0.05 : 0.003;
+  study::Recipe recipe =
+      basic_recipe(trial % 2 == 0 ? "sgd" : "adam", "cosine", 3, kBatch, trial % 2 == 0 ? 0.05 : 0.003);
   recipe.momentum = 0.9;
   recipe.beta1 = 0.9;
   recipe.beta2 = 0.999;

@@ -12,6 +12,7 @@
 #include "lanista/model/autodiff/training_step.h"
 #include "lanista/model/graph/text.h"
 #include "lanista/model/ops/op_rules.h"
+#include "support/exec/train/recipe.h"
 #include "support/exec/train/test_support.h"
 
 namespace lanista::train {
@@ -55,17 +56,12 @@ const graph::OpTable& ops() {
 
 TrainerInput trial(std::uint32_t id, const std::string& middle) {
   Rng rng(id);
-  study::Recipe recipe;
-  recipe.loss = "cross_entropy";
-  recipe.optimizer = "sgd";
-  recipe.schedule = std::array{"constant", "step", "cosine"}[id % 3];
+  // Five steps an epoch, the last one short.
+  study::Recipe recipe =
+      basic_recipe("sgd", std::array{"constant", "step", "cosine"}[id % 3], 3, 300, rng.uniform(0.01, 0.2));
   recipe.step_every = 1;
   recipe.step_factor = 0.5;
   recipe.warmup_epochs = id % 2 == 0 ? 0.5 : 0;
-  recipe.precision = "float32";
-  recipe.epochs = 3;
-  recipe.batch = 300;  // five steps an epoch, the last one short
-  recipe.lr = rng.uniform(0.01, 0.2);
   recipe.momentum = 0.9;
   recipe.label_smoothing = id % 2 == 0 ? 0.1 : 0;
   if (id % 4 == 1) recipe.augment = {{"noise", {{"std", 0.1}}}};

@@ -15,6 +15,7 @@
 #include "lanista/model/autodiff/training_step.h"
 #include "lanista/model/graph/text.h"
 #include "support/exec/program/counting_backend.h"
+#include "support/exec/train/recipe.h"
 
 namespace lanista::train {
 namespace {
@@ -27,14 +28,8 @@ class LaneSlotsTest : public ::testing::Test {
  protected:
   /// A trial with its number as seed.
   TrainerInput input(std::uint32_t id) {
-    study::Recipe recipe;
-    recipe.loss = "cross_entropy";
-    recipe.optimizer = "sgd";
-    recipe.schedule = id % 2 == 0 ? "cosine" : "constant";
-    recipe.precision = "float32";
-    recipe.epochs = 40;
-    recipe.batch = 300;  // five steps an epoch, the last one short
-    recipe.lr = 0.02 * (1 + id % 5);
+    // Five steps an epoch, the last one short.
+    study::Recipe recipe = basic_recipe("sgd", id % 2 == 0 ? "cosine" : "constant", 40, 300, 0.02 * (1 + id % 5));
     recipe.momentum = 0.9;
     return {.trial = TrialId{id},
             .model = *graph::parse("%0 = input(shape=[1,8,8])\n%1 = flatten(%0)\n%2 = linear(%1, out=12)\n"

@@ -4,6 +4,7 @@
 #include "lanista/exec/train/branch_point.h"
 #include "lanista/exec/train/trainer.h"
 #include "lanista/model/graph/text.h"
+#include "support/exec/train/recipe.h"
 #include "support/exec/train/test_support.h"
 #include "support/exec/train/train_to_end.h"
 
@@ -13,14 +14,7 @@ namespace {
 constexpr graph::NodeId kFirst{2}, kNorm{3}, kHead{5};
 
 TrainerInput input(std::uint32_t id, std::map<graph::NodeId, double> rates, double lr = 0.01) {
-  study::Recipe recipe;
-  recipe.loss = "cross_entropy";
-  recipe.optimizer = "adamw";
-  recipe.schedule = "cosine";
-  recipe.precision = "float32";
-  recipe.epochs = 2;
-  recipe.batch = 300;
-  recipe.lr = lr;
+  study::Recipe recipe = basic_recipe("adamw", "cosine", 2, 300, lr);
   recipe.weight_decay = 0.1;
   recipe.beta1 = 0.9;
   recipe.beta2 = 0.99;

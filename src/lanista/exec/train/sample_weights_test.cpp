@@ -9,6 +9,7 @@
 #include "lanista/exec/train/trainer.h"
 #include "lanista/model/autodiff/training_step.h"
 #include "lanista/model/graph/text.h"
+#include "support/exec/train/recipe.h"
 
 namespace lanista::train {
 namespace {
@@ -68,14 +69,10 @@ RandomData repeated(const RandomData& from, const std::vector<float>& weights) {
 
 TrainerInput whole_batches(const data::Dataset& data, const std::string& loss) {
   static const graph::OpTable ops = autodiff::training_ops(graph::builtin_ops());
-  study::Recipe recipe;
+  // The whole part, so the order of samples has no effect.
+  study::Recipe recipe = basic_recipe("sgd", "constant", 4, data.spec().split_rows[0], 0.3);
   recipe.loss = loss;
-  recipe.optimizer = "sgd";
-  recipe.schedule = "constant";
   recipe.precision = "float64";
-  recipe.epochs = 4;
-  recipe.batch = data.spec().split_rows[0];  // the whole part, so the order of samples has no effect
-  recipe.lr = 0.3;
   recipe.label_smoothing = autodiff::find_loss(loss)->of_classes() ? 0.1 : 0;
   return {
       .trial = TrialId{1},

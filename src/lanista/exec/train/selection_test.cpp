@@ -14,20 +14,15 @@
 #include "lanista/io/data/random_selector.h"
 #include "lanista/model/autodiff/training_step.h"
 #include "lanista/model/graph/text.h"
+#include "support/exec/train/recipe.h"
 #include "support/exec/train/test_support.h"
 
 namespace lanista::train {
 namespace {
 
 TrainerInput trial(std::uint32_t id, study::PluginConfig select) {
-  study::Recipe recipe;
-  recipe.loss = "cross_entropy";
-  recipe.optimizer = "sgd";
-  recipe.schedule = "cosine";
-  recipe.precision = "float32";
-  recipe.epochs = 4;
-  recipe.batch = 100;  // thirteen steps a pass, the last one short
-  recipe.lr = 0.1;
+  // Thirteen steps a pass, the last one short.
+  study::Recipe recipe = basic_recipe("sgd", "cosine", 4, 100, 0.1);
   recipe.momentum = 0.9;
   recipe.select = std::move(select);
   return {.trial = TrialId{id},

@@ -11,6 +11,7 @@
 #include "lanista/exec/train/trainer.h"
 #include "lanista/model/autodiff/training_step.h"
 #include "lanista/model/graph/text.h"
+#include "support/exec/train/recipe.h"
 
 namespace lanista::train {
 namespace {
@@ -23,14 +24,7 @@ const Tensor* find(const std::vector<Tensor>& tensors, const std::string& name) 
 class StartTest : public ::testing::Test {
  protected:
   TrainerInput input(std::uint32_t id, const std::string& optimizer = "adam", int width = 8) {
-    study::Recipe recipe;
-    recipe.loss = "cross_entropy";
-    recipe.optimizer = optimizer;
-    recipe.schedule = "cosine";
-    recipe.precision = "float32";
-    recipe.epochs = 2;
-    recipe.batch = 300;
-    recipe.lr = 0.01;
+    study::Recipe recipe = basic_recipe(optimizer, "cosine", 2, 300, 0.01);
     recipe.beta1 = 0.9;
     recipe.beta2 = 0.99;
     recipe.eps = 1e-8;

@@ -12,6 +12,7 @@
 #include "lanista/io/formats/npy.h"
 #include "lanista/model/autodiff/training_step.h"
 #include "lanista/model/graph/text.h"
+#include "support/exec/train/recipe.h"
 
 namespace lanista::train {
 namespace {
@@ -55,14 +56,8 @@ struct Trained {
 
 TrainerInput input_of(const data::Dataset& data, const std::string& loss) {
   static const graph::OpTable ops = autodiff::training_ops(graph::builtin_ops());
-  study::Recipe recipe;
+  study::Recipe recipe = basic_recipe("sgd", "constant", 3, 16, 0.05);
   recipe.loss = loss;
-  recipe.optimizer = "sgd";
-  recipe.schedule = "constant";
-  recipe.precision = "float32";
-  recipe.epochs = 3;
-  recipe.batch = 16;
-  recipe.lr = 0.05;
   return {.trial = TrialId{1},
           .model = *graph::parse("%0 = input(shape=[4])\n%1 = linear(%0, out=6)\n%2 = tanh(%1)\n%3 = linear(%2, out=" +
                                  std::to_string(data.spec().target_size) + ")\n%4 = output(%3)\n"),

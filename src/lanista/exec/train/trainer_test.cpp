@@ -4,6 +4,7 @@
 
 #include "lanista/model/autodiff/training_step.h"
 #include "lanista/model/graph/text.h"
+#include "support/exec/train/recipe.h"
 #include "support/exec/train/test_support.h"
 
 namespace lanista::train {
@@ -22,14 +23,7 @@ graph::Graph cnn() {
 }
 
 TrainerInput input(const std::string& base) {
-  study::Recipe recipe;
-  recipe.loss = "cross_entropy";
-  recipe.optimizer = "sgd";
-  recipe.schedule = "cosine";
-  recipe.precision = "float32";
-  recipe.epochs = 3;
-  recipe.batch = 32;
-  recipe.lr = 0.1;
+  study::Recipe recipe = basic_recipe("sgd", "cosine", 3, 32, 0.1);
   recipe.momentum = 0.9;
   return digits_trial(base == "mlp" ? mlp(10) : cnn(), recipe);
 }

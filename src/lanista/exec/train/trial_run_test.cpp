@@ -9,6 +9,7 @@
 #include "lanista/model/autodiff/training_step.h"
 #include "lanista/model/graph/text.h"
 #include "support/base/sanitizer.h"
+#include "support/exec/train/recipe.h"
 
 namespace lanista::train {
 namespace {
@@ -16,14 +17,7 @@ namespace {
 class TrialRunTest : public ::testing::Test {
  protected:
   TrainerInput input() {
-    study::Recipe recipe;
-    recipe.loss = "cross_entropy";
-    recipe.optimizer = "sgd";
-    recipe.schedule = "constant";
-    recipe.precision = "float32";
-    recipe.epochs = 2;
-    recipe.batch = 200;
-    recipe.lr = 0.1;
+    study::Recipe recipe = basic_recipe("sgd", "constant", 2, 200, 0.1);
     recipe.momentum = 0.9;
     return {.trial = TrialId{7},
             .model = *graph::parse("%0 = input(shape=[1,8,8])\n%1 = flatten(%0)\n%2 = linear(%1, out=4000)\n"

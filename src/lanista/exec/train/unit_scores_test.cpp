@@ -11,20 +11,15 @@
 #include "lanista/exec/train/trainer.h"
 #include "lanista/model/autodiff/training_step.h"
 #include "lanista/model/graph/text.h"
+#include "support/exec/train/recipe.h"
 #include "support/exec/train/test_support.h"
 
 namespace lanista::train {
 namespace {
 
 TrainerInput input_of(const std::string& model, std::uint32_t seed, const std::string& precision = "float64") {
-  study::Recipe recipe;
-  recipe.loss = "cross_entropy";
-  recipe.optimizer = "adam";
-  recipe.schedule = "constant";
+  study::Recipe recipe = basic_recipe("adam", "constant", 3, 100, 0.01);
   recipe.precision = precision;
-  recipe.epochs = 3;
-  recipe.batch = 100;
-  recipe.lr = 0.01;
   recipe.beta1 = 0.9;
   recipe.beta2 = 0.99;
   recipe.eps = 1e-8;

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
 #include <cstring>
+#include <ranges>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -94,6 +96,16 @@ void for_every_family(Body body) {
       body(double{}, isa, kernels<double>(isa));
     }
   }
+}
+
+/// Calls `body(T{}, isa, kernels<T>(isa), rng, one)` for each of `cases`, as for_every_family() does. The generator
+/// starts anew from `seed` for each type and level.
+template <class Cases, class Body>
+void for_every_case(std::uint64_t seed, const Cases& cases, Body body) {
+  for_every_family([&](auto zero, Isa isa, const auto& family) {
+    Rng rng(seed);
+    for (const auto& one : cases) body(zero, isa, family, rng, one);
+  });
 }
 
 }  // namespace lanista::kernels
