@@ -5,21 +5,12 @@
 #include <utility>
 
 #include "lanista/base/edit_distance.h"
+#include "lanista/base/option_specs.h"
 
 namespace lanista::data {
 namespace {
 
 using MadeAugmentation = Result<std::unique_ptr<const Augmentation>>;
-
-OptionSpec whole(const std::string& name, std::int64_t otherwise, std::int64_t min, const std::string& help) {
-  OptionSpec spec;
-  spec.name = name;
-  spec.kind = OptionSpec::Kind::kInt;
-  spec.default_value = otherwise;
-  spec.min = static_cast<double>(min);
-  spec.help = help;
-  return spec;
-}
 
 /// The sides of an image, in the order of its memory.
 struct ImageDims {
@@ -149,38 +140,40 @@ class Noise final : public Augmentation {
   double deviation_;
 };
 
-AugmentPlugin crop_plugin() {
-  return {"crop",
-          "pads an image with black and cuts it out again somewhere else",
-          {whole("pad", 4, 1, "pixels of black on every side")},
-          [](const Options& options, const SampleLayout& form) -> MadeAugmentation {
-            const auto pad = options.at("pad").get<std::int64_t>();
-            LANISTA_ASSIGN(const ImageDims sides, image_size_of(form.shape, "pad", pad));
-            return MadeAugmentation(std::make_unique<Translation>(sides, pad, form.black));
+/// An augmentation of images with one option: a length in pixels, below both sides.
+template <class Make>
+AugmentPlugin plugin_with_pixels(std::string name, std::string help, OptionSpec pixels, Make make) {
+  pixels.min = 1;
+  return {std::move(name),
+          std::move(help),
+          {pixels},
+          [make, option = pixels.name](const Options& options, const SampleLayout& form) -> MadeAugmentation {
+            const auto length = options.at(option).get<std::int64_t>();
+            LANISTA_ASSIGN(const ImageDims sides, image_size_of(form.shape, option, length));
+            return MadeAugmentation(make(sides, length, form));
           }};
+}
+
+AugmentPlugin crop_plugin() {
+  return plugin_with_pixels("crop", "pads an image with black and cuts it out again somewhere else",
+                            option("pad", OptionSpec::Kind::kInt, 4, "pixels of black on every side"),
+                            [](const ImageDims& sides, std::int64_t pad, const SampleLayout& form) {
+                              return std::make_unique<Translation>(sides, pad, form.black);
+                            });
 }
 
 AugmentPlugin shift_plugin() {
-  return {"shift",
-          "moves an image, repeating the pixels at its edges",
-          {whole("max", 2, 1, "pixels, at most, in each direction")},
-          [](const Options& options, const SampleLayout& form) -> MadeAugmentation {
-            const auto most = options.at("max").get<std::int64_t>();
-            LANISTA_ASSIGN(const ImageDims sides, image_size_of(form.shape, "max", most));
-            return MadeAugmentation(std::make_unique<Translation>(sides, most, std::vector<float>{}));
-          }};
+  return plugin_with_pixels("shift", "moves an image, repeating the pixels at its edges",
+                            option("max", OptionSpec::Kind::kInt, 2, "pixels, at most, in each direction"),
+                            [](const ImageDims& sides, std::int64_t most, const SampleLayout&) {
+                              return std::make_unique<Translation>(sides, most, std::vector<float>{});
+                            });
 }
 
 AugmentPlugin flip_plugin() {
-  OptionSpec axis;
-  axis.name = "axis";
-  axis.kind = OptionSpec::Kind::kText;
-  axis.default_value = "horizontal";
-  axis.allowed = {"horizontal", "vertical"};
-  axis.help = "horizontal: left and right change places";
   return {"flip",
           "mirrors every other image",
-          {axis},
+          {text_option("axis", "horizontal", "horizontal: left and right change places", {"horizontal", "vertical"})},
           [](const Options& options, const SampleLayout& form) -> MadeAugmentation {
             LANISTA_ASSIGN(const ImageDims sides, image_size_of(form.shape, "", 0));
             return MadeAugmentation(std::make_unique<Flip>(sides, options.at("axis") == "vertical"));
@@ -188,27 +181,18 @@ AugmentPlugin flip_plugin() {
 }
 
 AugmentPlugin erase_plugin() {
-  return {"erase",
-          "blackens a square of an image",
-          {whole("size", 2, 1, "pixels, side of the square")},
-          [](const Options& options, const SampleLayout& form) -> MadeAugmentation {
-            const auto size = options.at("size").get<std::int64_t>();
-            LANISTA_ASSIGN(const ImageDims sides, image_size_of(form.shape, "size", size));
-            return MadeAugmentation(std::make_unique<Erase>(sides, size, form.black));
-          }};
+  return plugin_with_pixels("erase", "blackens a square of an image",
+                            option("size", OptionSpec::Kind::kInt, 2, "pixels, side of the square"),
+                            [](const ImageDims& sides, std::int64_t size, const SampleLayout& form) {
+                              return std::make_unique<Erase>(sides, size, form.black);
+                            });
 }
 
 AugmentPlugin noise_plugin() {
-  OptionSpec deviation;
-  deviation.name = "std";
-  deviation.kind = OptionSpec::Kind::kReal;
-  deviation.default_value = 0.1;
-  deviation.min = 0;
-  deviation.max = 1e6;
-  deviation.help = "standard deviation, in units of the normalised features";
   return {"noise",
           "adds Gaussian noise to every feature",
-          {deviation},
+          {number_option("std", OptionSpec::Kind::kReal, 0.1, 0, 1e6,
+                         "standard deviation, in units of the normalised features")},
           [](const Options& options, const SampleLayout&) -> MadeAugmentation {
             return MadeAugmentation(std::make_unique<Noise>(options.at("std").get<double>()));
           }};

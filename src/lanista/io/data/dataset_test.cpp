@@ -13,21 +13,13 @@
 #include "lanista/base/rng.h"
 #include "lanista/io/data/split.h"
 #include "lanista/io/formats/npy.h"
+#include "support/base/temporary_folder.h"
 
 namespace lanista::data {
 namespace {
 
 class Data : public ::testing::Test {
  protected:
-  void SetUp() override {
-    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
-    folder_ =
-        (std::filesystem::temp_directory_path() / ("lanista-data-" + std::to_string(::getpid()) + "-" + test->name()))
-            .string();
-    std::filesystem::create_directories(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   void write(const std::string& name, const std::string& bytes) {
     std::ofstream(folder_ + "/" + name, std::ios::binary) << bytes;
   }
@@ -58,7 +50,8 @@ class Data : public ::testing::Test {
     return out;
   }
 
-  std::string folder_;
+  TemporaryFolder temporary_{"data"};
+  const std::string folder_ = temporary_.path();
 };
 
 TEST_F(Data, ContainsDigits) {

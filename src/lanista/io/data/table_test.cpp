@@ -14,6 +14,7 @@
 #include "lanista/base/rng.h"
 #include "lanista/io/data/dataset.h"
 #include "lanista/io/data/raw_input.h"
+#include "support/base/temporary_folder.h"
 
 namespace lanista::data {
 namespace {
@@ -21,12 +22,6 @@ namespace {
 /// A table in a file that is opened as a data set.
 class Csv : public ::testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = (std::filesystem::temp_directory_path() / ("lanista-csv-" + std::to_string(::getpid()))).string();
-    std::filesystem::create_directories(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   Result<Dataset> get(const std::string& text, const std::string& options = "", const std::string& normalize = "auto") {
     std::ofstream(folder_ + "/t.csv", std::ios::binary) << text;
     study::DataConfig config;
@@ -47,7 +42,8 @@ class Csv : public ::testing::Test {
     return out;
   }
 
-  std::string folder_;
+  TemporaryFolder temporary_{"csv"};
+  const std::string folder_ = temporary_.path();
 };
 
 TEST_F(Csv, CountsDifferentAndMissingCellsAsTheyAreWritten) {

@@ -18,13 +18,7 @@ std::string idx(int type, const std::vector<std::uint32_t>& sizes, const std::st
   return out + data;
 }
 
-template <class T>
-std::vector<T> values(const Result<Tensor>& result) {
-  EXPECT_TRUE(result.ok()) << (result.ok() ? "" : result.error().message);
-  if (!result) return {};
-  const auto span = elements_of<T>(*result);
-  return {span.begin(), span.end()};
-}
+using test::values;
 
 void expect_error(const std::string& bytes, Code code, const std::string& rule) {
   for (const std::string& file : {bytes, test::gzipped(bytes)}) {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "lanista/io/formats/element_table.h"
 #include "lanista/io/formats/npy_header.h"
 
 namespace lanista::formats {
@@ -129,22 +130,11 @@ std::uint32_t little(std::string_view bytes) {
   return value;
 }
 
-const char* descr_of(ElementType type) {
-  switch (type) {
-    case ElementType::kF32:
-      return "<f4";
-    case ElementType::kF64:
-      return "<f8";
-    case ElementType::kI32:
-      return "<i4";
-    case ElementType::kI64:
-      return "<i8";
-    case ElementType::kU8:
-      return "|u1";
-  }
-  LANISTA_CHECK(false, "unknown element type");
-  return "";
-}
+constexpr ElementTable<const char*> kDescr{{{ElementType::kF32, "<f4"},
+                                            {ElementType::kF64, "<f8"},
+                                            {ElementType::kI32, "<i4"},
+                                            {ElementType::kI64, "<i8"},
+                                            {ElementType::kU8, "|u1"}}};
 
 }  // namespace
 
@@ -196,7 +186,10 @@ std::string encode_npy(const Tensor& tensor) {
   for (const std::int64_t d : tensor.shape) shape += std::to_string(d) + (tensor.shape.size() == 1 ? "," : ", ");
   if (tensor.shape.size() > 1) shape.resize(shape.size() - 2);
   std::string text = "{'descr': '";
-  text.append(descr_of(tensor.type)).append("', 'fortran_order': False, 'shape': ").append(shape).append("), }");
+  text.append(entry_of(kDescr, tensor.type))
+      .append("', 'fortran_order': False, 'shape': ")
+      .append(shape)
+      .append("), }");
   // Version 1 has at most 65,535 bytes of header, more than 32 dimensions need. Data begin at a multiple of 64.
   LANISTA_CHECK(tensor.shape.size() <= kMaxNpyRank, "npy: too many dimensions");
   const std::size_t used = kMagic.size() + 4 + text.size() + 1;

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "lanista/base/rng.h"
+#include "support/io/formats/test_support.h"
 
 namespace lanista::formats {
 namespace {
@@ -29,13 +30,7 @@ void expect_error(const std::string& bytes, Code code, const std::string& rule) 
   EXPECT_NE(result.error().message.find(rule), std::string::npos) << result.error().message;
 }
 
-template <class T>
-std::vector<T> values(const Result<Tensor>& result) {
-  EXPECT_TRUE(result.ok()) << (result.ok() ? "" : result.error().message);
-  if (!result) return {};
-  const auto span = elements_of<T>(*result);
-  return {span.begin(), span.end()};
-}
+using test::values;
 
 TEST(Npy, RoundTripsEveryElementType) {
   for (const auto type :

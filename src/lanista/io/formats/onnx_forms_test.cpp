@@ -6,8 +6,8 @@
 #include "lanista/io/formats/onnx/onnx_import.h"
 #include "lanista/io/formats/onnx/onnx_shapes.h"
 #include "lanista/io/formats/onnx/wire.h"
-#include "lanista/model/graph/text.h"
 #include "support/io/formats/foreign_networks.h"
+#include "support/io/formats/onnx_models.h"
 
 namespace lanista::formats {
 namespace {
@@ -15,50 +15,17 @@ namespace {
 using onnx::List;
 using Names = std::vector<std::string>;
 
-Tensor floats(std::string name, List shape, const std::vector<float>& values) {
-  Tensor t{.name = std::move(name), .type = ElementType::kF32, .shape = std::move(shape), .bytes = {}};
-  t.bytes.resize(values.size() * sizeof(float));
-  std::memcpy(t.bytes.data(), values.data(), t.bytes.size());
-  return t;
-}
-Tensor integers(std::string name, const List& values) {
-  Tensor t = onnx::tensor_of_integers(values);
-  t.name = std::move(name);
-  return t;
-}
-OnnxNode node(std::string op, Names inputs, const std::string& output,
-              std::map<std::string, OnnxValue> attributes = {}) {
-  return {.name = output,
-          .op = std::move(op),
-          .inputs = std::move(inputs),
-          .outputs = {output},
-          .attributes = std::move(attributes)};
-}
+using test::floats;
+using test::imported;
+using test::integers;
+using test::node;
+using test::weight_values;
+
 /// A model from "x" of this shape, batch included, to "y".
 OnnxModel model(List shape, std::vector<OnnxNode> nodes, std::vector<Tensor> constants = {}, std::int64_t opset = 17) {
-  OnnxModel made;
+  OnnxModel made = test::model_with_batch(std::move(shape), std::move(nodes), std::move(constants));
   made.opset = opset;
-  made.inputs = {{.name = "x", .type = ElementType::kF32, .shape = std::move(shape)}};
-  made.outputs = {{.name = "y", .type = ElementType::kF32, .shape = {}}};
-  made.nodes = std::move(nodes);
-  made.initializers = std::move(constants);
   return made;
-}
-
-/// The graph between input and output as text, or "code: message".
-std::string imported(const OnnxModel& model) {
-  const auto result = from_onnx(model);
-  if (!result) return std::string(code_name(result.error().code)) + ": " + result.error().message;
-  const std::string text = graph::to_text(result->graph);
-  const std::size_t begin = text.find('\n') + 1, end = text.rfind("%", text.rfind("= output"));
-  return text.substr(begin, end - begin);
-}
-
-std::vector<float> weights_of(const OnnxModel& model, std::size_t i) {
-  const auto result = from_onnx(model);
-  EXPECT_TRUE(result.ok()) << result.error().message;
-  const auto values = elements_of<float>(result->weights.at(i));
-  return {values.begin(), values.end()};
 }
 
 TEST(OnnxBatch, BecomesFreeForFixedBatch) {
@@ -133,8 +100,8 @@ TEST(OnnxBatchNorm, ImportsMomentumAndEpsilon) {
               {floats("g", {2}, {1, 2}), floats("b", {2}, {3, 4}), floats("m", {2}, {0, 0}), floats("v", {2}, {1, 1}),
                floats("three", {}, {3})});
     EXPECT_EQ(imported(scaled), "%1 = batch_norm(%0, eps=1e-05, momentum=0.1)\n") << graph::attr_text(shape);
-    EXPECT_EQ(weights_of(scaled, 0), (std::vector<float>{3, 6}));
-    EXPECT_EQ(weights_of(scaled, 1), (std::vector<float>{9, 12}));
+    EXPECT_EQ(weight_values(scaled, 0), (std::vector<float>{3, 6}));
+    EXPECT_EQ(weight_values(scaled, 1), (std::vector<float>{9, 12}));
   }
 }
 
@@ -171,7 +138,7 @@ TEST(OnnxPool, RefusesCeilWindowThatDependsOnOpset) {
 TEST(OnnxConstants, AreFoldedThroughExporterOperators) {
   const auto product = [](std::vector<OnnxNode> nodes, std::vector<Tensor> constants) {
     nodes.push_back(node("MatMul", {"x", "w"}, "y"));
-    return weights_of(model({-1, 2}, std::move(nodes), std::move(constants)), 0);
+    return weight_values(model({-1, 2}, std::move(nodes), std::move(constants)), 0);
   };
   const Tensor matrix = floats("m", {2, 2}, {1, 2, 3, 4});
   EXPECT_EQ(product({node("Mul", {"m", "two"}, "d"), node("Sub", {"d", "m"}, "e"), node("Div", {"e", "two"}, "f"),
@@ -237,11 +204,11 @@ TEST(OnnxConstants, AppliedToValuesBecomeOneOperator) {
       model({-1, 2, 3, 3}, chain,
             {floats("s", {2, 1, 1}, {1, 2}), floats("t", {1, 2, 1, 1}, {3, 4}), floats("two", {}, {2})});
   EXPECT_EQ(imported(channels), "%1 = depthwise_conv2d(%0, bias=true, kernel=[1])\n");
-  EXPECT_EQ(weights_of(channels, 0), (std::vector<float>{0.5F, 1}));
-  EXPECT_EQ(weights_of(channels, 1), (std::vector<float>{1.5F, 2}));
+  EXPECT_EQ(weight_values(channels, 0), (std::vector<float>{0.5F, 1}));
+  EXPECT_EQ(weight_values(channels, 1), (std::vector<float>{1.5F, 2}));
   EXPECT_EQ(imported(model({-1, 4}, {node("Mul", {"three", "x"}, "y")}, {floats("three", {1}, {3})})),
             "%1 = scale_by(%0, by=3.0)\n");
-  EXPECT_EQ(weights_of(model({-1, 2}, {node("Sub", {"t", "x"}, "y")}, {floats("t", {2}, {3, 4})}), 0),
+  EXPECT_EQ(weight_values(model({-1, 2}, {node("Sub", {"t", "x"}, "y")}, {floats("t", {2}, {3, 4})}), 0),
             (std::vector<float>{-1, -1}));
   const OnnxModel norm =
       model({-1, 2, 3, 3},
@@ -250,8 +217,8 @@ TEST(OnnxConstants, AppliedToValuesBecomeOneOperator) {
             {floats("g", {2}, {1, 2}), floats("b", {2}, {1, 1}), floats("m", {2}, {0, 0}), floats("v", {2}, {1, 1}),
              floats("s", {2, 1, 1}, {2, 3}), floats("t", {2, 1, 1}, {5, 6})});
   EXPECT_EQ(imported(norm), "%1 = batch_norm(%0, eps=1e-05, momentum=0.1)\n");
-  EXPECT_EQ(weights_of(norm, 0), (std::vector<float>{2, 6}));
-  EXPECT_EQ(weights_of(norm, 1), (std::vector<float>{7, 9}));
+  EXPECT_EQ(weight_values(norm, 0), (std::vector<float>{2, 6}));
+  EXPECT_EQ(weight_values(norm, 1), (std::vector<float>{7, 9}));
   EXPECT_NE(
       imported(model({-1, 2}, {node("Div", {"x", "s"}, "a"), node("Add", {"a", "x"}, "y")}, {floats("s", {2}, {1, 0})}))
           .find("divides by 0"),

@@ -24,23 +24,6 @@ Error invalid_tensors(std::string message) {
   return {Code::kInvalidArgument, "safetensors: " + std::move(message), ""};
 }
 
-const char* type_name(ElementType type) {
-  switch (type) {
-    case ElementType::kF32:
-      return "F32";
-    case ElementType::kF64:
-      return "F64";
-    case ElementType::kI32:
-      return "I32";
-    case ElementType::kI64:
-      return "I64";
-    case ElementType::kU8:
-      return "U8";
-  }
-  LANISTA_CHECK(false, "unknown element type");
-  return "";
-}
-
 /// Bytes of a tensor of this shape; nullopt for a negative dimension or more than 2^63 - 1. A dimension of zero does
 /// not hide an overflow in the others.
 std::optional<std::uint64_t> bytes_of(ElementType type, const std::vector<std::int64_t>& shape) {
@@ -126,8 +109,9 @@ Result<std::string> encode_safetensors(const SafetensorsFile& file) {
         return invalid_tensors("tensor \"" + t.name + "\" holds " + std::to_string(t.bytes.size()) +
                                " bytes, which do not fit its shape");
       }
-      const nlohmann::ordered_json entry = {
-          {"dtype", type_name(t.type)}, {"shape", t.shape}, {"data_offsets", {position, position + *bytes}}};
+      const nlohmann::ordered_json entry = {{"dtype", entry_of(kSafetensorsTypes, t.type)},
+                                            {"shape", t.shape},
+                                            {"data_offsets", {position, position + *bytes}}};
       if (text.size() > 1) text += ',';
       text += nlohmann::json(t.name).dump();
       text += ':';

@@ -18,11 +18,9 @@ constexpr std::array<std::string_view, 16> kForeignTypes = {"BOOL", "I8",      "
                                                             "F4",   "F6_E2M3", "F6_E3M2", "C128"};
 
 std::optional<ElementType> held_type(std::string_view name) {
-  if (name == "F32") return ElementType::kF32;
-  if (name == "F64") return ElementType::kF64;
-  if (name == "I32") return ElementType::kI32;
-  if (name == "I64") return ElementType::kI64;
-  if (name == "U8") return ElementType::kU8;
+  for (const auto& [type, known] : kSafetensorsTypes) {
+    if (name == known) return type;
+  }
   return std::nullopt;
 }
 

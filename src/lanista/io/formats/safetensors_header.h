@@ -8,6 +8,7 @@
 
 #include "lanista/base/result.h"
 #include "lanista/base/tensor.h"
+#include "lanista/io/formats/element_table.h"
 
 namespace lanista::formats {
 
@@ -16,6 +17,13 @@ inline constexpr std::size_t kMaxSafetensorsTensors = 50'000;                ///
 inline constexpr std::size_t kMaxSafetensorsMetadata = 50'000;               ///< largest number of entries
 inline constexpr std::size_t kMaxTensorRank = 64;                            ///< largest number of dimensions
 inline constexpr std::string_view kSafetensorsMetadata = "__metadata__";     ///< key of the metadata in the header
+
+/// The names of the element types that Tensor has.
+inline constexpr ElementTable<std::string_view> kSafetensorsTypes{{{ElementType::kF32, "F32"},
+                                                                   {ElementType::kF64, "F64"},
+                                                                   {ElementType::kI32, "I32"},
+                                                                   {ElementType::kI64, "I64"},
+                                                                   {ElementType::kU8, "U8"}}};
 
 /// The entry of one tensor in a header. It is not checked against the data.
 struct SafetensorsEntry {

@@ -5,17 +5,12 @@
 #include <cstring>
 
 #include "lanista/base/rng.h"
+#include "support/io/formats/test_support.h"
 
 namespace lanista::formats {
 namespace {
 
-template <class T>
-Tensor tensor(std::string name, ElementType type, std::vector<std::int64_t> shape, std::vector<T> values) {
-  Tensor t{.name = std::move(name), .type = type, .shape = std::move(shape), .bytes = {}};
-  t.bytes.resize(values.size() * sizeof(T));
-  if (!values.empty()) std::memcpy(t.bytes.data(), values.data(), t.bytes.size());
-  return t;
-}
+using test::tensor;
 
 /// A file with this header and so many bytes of data.
 std::string file_of(const std::string& header, std::size_t data_bytes) {

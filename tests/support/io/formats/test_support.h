@@ -1,19 +1,43 @@
 #pragma once
 
+#include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "lanista/base/result.h"
 #include "lanista/base/rng.h"
+#include "lanista/base/tensor.h"
 #include "support/base/sanitizer.h"
 
 // Helpers for tests of file formats.
 namespace lanista::formats::test {
+
+/// A tensor of these elements.
+template <class T>
+Tensor tensor(std::string name, ElementType type, std::vector<std::int64_t> shape, const std::vector<T>& values) {
+  Tensor t{.name = std::move(name), .type = type, .shape = std::move(shape), .bytes = {}};
+  t.bytes.resize(values.size() * sizeof(T));
+  if (!values.empty()) std::memcpy(t.bytes.data(), values.data(), t.bytes.size());
+  return t;
+}
+
+/// The elements of a decoded tensor.
+template <class T>
+std::vector<T> values(const Result<Tensor>& result) {
+  EXPECT_TRUE(result.ok()) << (result.ok() ? "" : result.error().message);
+  if (!result) return {};
+  const auto span = elements_of<T>(*result);
+  return {span.begin(), span.end()};
+}
 
 /// Random bytes, the same on every machine.
 inline std::string noise(std::size_t size, std::uint64_t seed = 1) {

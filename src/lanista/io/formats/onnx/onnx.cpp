@@ -4,6 +4,7 @@
 
 #include "lanista/base/check.h"
 #include "lanista/io/formats/onnx/onnx_fields.h"
+#include "lanista/io/formats/onnx/onnx_tensor.h"
 #include "lanista/io/formats/onnx/wire.h"
 
 namespace lanista::formats {
@@ -12,23 +13,6 @@ namespace {
 using namespace onnx;
 
 static_assert(std::endian::native == std::endian::little, "raw_data holds elements as they lie");
-
-std::uint64_t element_code(ElementType type) {
-  switch (type) {
-    case ElementType::kF32:
-      return element::kFloat;
-    case ElementType::kF64:
-      return element::kDouble;
-    case ElementType::kI32:
-      return element::kInt32;
-    case ElementType::kI64:
-      return element::kInt64;
-    case ElementType::kU8:
-      return element::kUint8;
-  }
-  LANISTA_CHECK(false, "unknown element type");
-  return 0;
-}
 
 WireWriter tensor_message(const Tensor& tensor) {
   WireWriter out;

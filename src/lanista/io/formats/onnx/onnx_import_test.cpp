@@ -6,7 +6,7 @@
 
 #include "lanista/base/rng.h"
 #include "lanista/io/formats/onnx/onnx_export.h"
-#include "lanista/model/graph/text.h"
+#include "support/io/formats/onnx_models.h"
 
 namespace lanista::formats {
 namespace {
@@ -14,48 +14,18 @@ namespace {
 using List = std::vector<std::int64_t>;
 using Names = std::vector<std::string>;
 
-template <class T>
-Tensor tensor(std::string name, ElementType type, List shape, const std::vector<T>& values) {
-  Tensor t{.name = std::move(name), .type = type, .shape = std::move(shape), .bytes = {}};
-  t.bytes.resize(values.size() * sizeof(T));
-  if (!values.empty()) std::memcpy(t.bytes.data(), values.data(), t.bytes.size());
-  return t;
-}
-Tensor floats(std::string name, List shape, const std::vector<float>& values) {
-  return tensor(std::move(name), ElementType::kF32, std::move(shape), values);
-}
-Tensor integers(std::string name, const List& values) {
-  return tensor(std::move(name), ElementType::kI64, {static_cast<std::int64_t>(values.size())}, values);
-}
+using test::floats;
+using test::imported;
+using test::integers;
+using test::node;
+using test::tensor;
+using test::weight_values;
 
 /// A model "x" -> nodes -> "y".
 OnnxModel model(const List& shape, std::vector<OnnxNode> nodes, std::vector<Tensor> constants = {}) {
-  OnnxModel made;
-  made.inputs = {{.name = "x", .type = ElementType::kF32, .shape = shape}};
-  made.inputs[0].shape.insert(made.inputs[0].shape.begin(), -1);
-  made.outputs = {{.name = "y", .type = ElementType::kF32, .shape = {}}};
-  made.nodes = std::move(nodes);
-  made.initializers = std::move(constants);
-  return made;
-}
-
-/// A node with the name of its output.
-OnnxNode node(std::string op, Names inputs, const std::string& output = "y",
-              std::map<std::string, OnnxValue> attributes = {}) {
-  return {.name = output,
-          .op = std::move(op),
-          .inputs = std::move(inputs),
-          .outputs = {output},
-          .attributes = std::move(attributes)};
-}
-
-/// The graph between input and output as text, or "code: message".
-std::string imported(const OnnxModel& model) {
-  const auto result = from_onnx(model);
-  if (!result) return std::string(code_name(result.error().code)) + ": " + result.error().message;
-  const std::string text = graph::to_text(result->graph);
-  const std::size_t begin = text.find('\n') + 1, end = text.rfind("%", text.rfind("= output"));
-  return text.substr(begin, end - begin);
+  List with_batch{-1};
+  with_batch.insert(with_batch.end(), shape.begin(), shape.end());
+  return test::model_with_batch(std::move(with_batch), std::move(nodes), std::move(constants));
 }
 
 void expect_refused(const OnnxModel& model, const std::string& why, Code code = Code::kUnimplemented) {
@@ -63,13 +33,6 @@ void expect_refused(const OnnxModel& model, const std::string& why, Code code = 
   ASSERT_FALSE(result.ok()) << why;
   EXPECT_EQ(result.error().code, code) << result.error().message;
   EXPECT_NE(result.error().message.find(why), std::string::npos) << result.error().message << " for " << why;
-}
-
-std::vector<float> weight_values(const OnnxModel& model, std::size_t i) {
-  const auto result = from_onnx(model);
-  EXPECT_TRUE(result.ok()) << result.error().message;
-  const auto values = elements_of<float>(result->weights.at(i));
-  return {values.begin(), values.end()};
 }
 
 TEST(OnnxImport, ReadsEmbeddingOfTokens) {

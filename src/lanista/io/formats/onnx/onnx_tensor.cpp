@@ -5,7 +5,9 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <utility>
 
+#include "lanista/io/formats/element_table.h"
 #include "lanista/io/formats/onnx/onnx_fields.h"
 #include "lanista/model/graph/attr.h"
 
@@ -107,20 +109,16 @@ Result<std::size_t> elements_of_shape(const Tensor& tensor) {
   return empty ? std::size_t{0} : static_cast<std::size_t>(bytes / size);
 }
 
-int array_field(ElementType type) {
-  switch (type) {
-    case ElementType::kF32:
-      return tensor_field::kFloats;
-    case ElementType::kF64:
-      return tensor_field::kDoubles;
-    case ElementType::kI64:
-      return tensor_field::kInt64s;
-    case ElementType::kI32:
-    case ElementType::kU8:
-      break;
-  }
-  return tensor_field::kInt32s;
-}
+/// The code of an element type, and the field of TensorProto that holds elements of it.
+struct OnnxElement {
+  int code, field;
+};
+
+constexpr ElementTable<OnnxElement> kElements{{{ElementType::kF32, {element::kFloat, tensor_field::kFloats}},
+                                               {ElementType::kF64, {element::kDouble, tensor_field::kDoubles}},
+                                               {ElementType::kI32, {element::kInt32, tensor_field::kInt32s}},
+                                               {ElementType::kI64, {element::kInt64, tensor_field::kInt64s}},
+                                               {ElementType::kU8, {element::kUint8, tensor_field::kInt32s}}}};
 
 template <class T>
 class Filler {
@@ -174,7 +172,7 @@ Result<void> fill_typed(std::string_view message, int array, Tensor& tensor) {
 
 Result<void> read_typed(std::string_view message, TensorParts& parts, std::size_t elements, std::size_t& integers) {
   Tensor& tensor = parts.tensor;
-  if (parts.array != 0 && parts.array != array_field(tensor.type)) {
+  if (parts.array != 0 && parts.array != entry_of(kElements, tensor.type).field) {
     return malformed("the elements lie in the array of another type");
   }
   if (parts.count != elements) {
@@ -314,25 +312,16 @@ Result<std::string> text_of(const WireReader& field) {
   return std::string(bytes);
 }
 
+std::uint64_t element_code(ElementType type) { return static_cast<std::uint64_t>(entry_of(kElements, type).code); }
+
 Result<ElementType> element_type(std::uint64_t code) {
-  switch (code) {
-    case element::kFloat:
-      return ElementType::kF32;
-    case element::kDouble:
-      return ElementType::kF64;
-    case element::kInt32:
-      return ElementType::kI32;
-    case element::kInt64:
-      return ElementType::kI64;
-    case element::kUint8:
-    case element::kBool:
-      return ElementType::kU8;
-    case 0:
-      return malformed("has no element type");
-    default:
-      return unsupported("has the element type " + std::to_string(code) +
-                         "; held are float, double, int32, int64, uint8 and bool");
+  if (code == 0) return malformed("has no element type");
+  if (code == element::kBool) return ElementType::kU8;
+  for (const auto& [type, known] : kElements) {
+    if (std::cmp_equal(code, known.code)) return type;
   }
+  return unsupported("has the element type " + std::to_string(code) +
+                     "; held are float, double, int32, int64, uint8 and bool");
 }
 
 std::string in_quotes(std::string_view name) { return graph::in_quotes(name.substr(0, kShownName)); }

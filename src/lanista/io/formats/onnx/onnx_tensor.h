@@ -95,6 +95,8 @@ Result<void> for_each_fixed(const WireReader& field, VisitNumber&& visit_number)
 /// external data without `external`); those of `external`.
 Result<Tensor> read_tensor(std::string_view message, std::size_t& integers, const OnnxExternal& external = {});
 
+/// The code of TensorProto.DataType of an element type.
+std::uint64_t element_code(ElementType type);
 /// The element type of a code of TensorProto.DataType. A bool is kU8. Errors: kDataLoss (code 0), kUnimplemented (a
 /// type that Tensor does not have).
 Result<ElementType> element_type(std::uint64_t code);

@@ -8,19 +8,14 @@
 #include "lanista/io/formats/onnx/onnx_fields.h"
 #include "lanista/io/formats/onnx/onnx_import.h"
 #include "lanista/io/formats/onnx/wire.h"
+#include "support/io/formats/test_support.h"
 
 namespace lanista::formats {
 namespace {
 
 using namespace onnx;
 
-template <class T>
-Tensor tensor(std::string name, ElementType type, std::vector<std::int64_t> shape, std::vector<T> values) {
-  Tensor t{.name = std::move(name), .type = type, .shape = std::move(shape), .bytes = {}};
-  t.bytes.resize(values.size() * sizeof(T));
-  if (!values.empty()) std::memcpy(t.bytes.data(), values.data(), t.bytes.size());
-  return t;
-}
+using test::tensor;
 
 OnnxModel sample_model() {
   OnnxModel model;
