@@ -10,7 +10,7 @@ namespace lanista::bench {
 ///
 /// The search is over rate, momentum, weight decay and batch. The batch is that of the task, or twice or four times as
 /// large. Steps count batches of the task's size, so a step with a larger batch counts as several. The arms are:
-/// - ours, published: trials that tune themselves, one after the other; each ends as with strategy mltuner
+/// - ours: trials that tune themselves, one after the other; each ends as with strategy mltuner
 /// - ours-…: ablations of ours; ours-one-trial never begins a second trial
 /// - hyperband and its variants, gp, random, pbt: whole trainings that a strategy suggests
 /// - oracle: the one setting of a grid with the least steps over all seeds; the steps to find it do not count

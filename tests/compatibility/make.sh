@@ -177,6 +177,44 @@ strategy: {name: evolution, population: 4, tournament: 2, slots: 2}
 budget: {trials: 6}
 keep: {top: 1}
 END
+    removed-published) cat << 'END' ;;
+name: removed-published
+data: {source: "csv:table.csv", batch: 8}
+model: {base: builtin:small-mlp}
+space: {params: {label_smoothing: "quant(0, 0.1, 0.02)"}}
+train:
+  epochs: 6
+  tune:
+    mltuner:
+      params: {lr: "log(1e-4, 1)", momentum: "range(0, 0.95)"}
+      halving: 0
+      searcher: marginal
+      paired: false
+      trials: 5
+      retune: 1
+      sequential: 3
+      second_look: 2
+goal: maximize val_accuracy
+strategy: {name: random, slots: 2}
+budget: {trials: 3}
+keep: {top: 1}
+END
+    removed-checks) cat << 'END' ;;
+name: removed-checks
+data: {source: "csv:table.csv", batch: 8}
+model: {base: builtin:small-mlp}
+train: {epochs: 6}
+goal: maximize val_accuracy
+strategy:
+  name: mltuner
+  params: {lr: "log(1e-4, 1)", momentum: "range(0, 0.95)"}
+  trials: 6
+  retune: 1
+  sure: 1
+  undo: 1
+budget: {trials: 2}
+keep: {top: 1}
+END
     removed-auto) cat << 'END' ;;
 name: removed-auto
 data: {source: "csv:table.csv", batch: 16}

@@ -36,8 +36,8 @@ Result<std::unique_ptr<search::Sampler>> observed_sampler(const search::Strategy
     proposal.sample = tried.setting;
     sampler->observe(study::Proposed{trial, proposal});
     if (tried.losses.empty() && !tried.failed) continue;
-    const bool failed = tried.failed || tried.seen.trend == study::Trend::kDiverged;
-    if (!failed) sampler->observe(study::Measured{{trial, 1, 1, {{kSpeed, tried.seen.speed}}}});
+    const bool failed = tried.failed || tried.diverged;
+    if (!failed) sampler->observe(study::Measured{{trial, 1, 1, {{kSpeed, tried.speed}}}});
     study::Outcome outcome;
     outcome.kind = failed ? study::OutcomeKind::kFailed : study::OutcomeKind::kSucceeded;
     sampler->observe(study::Ended{trial, outcome});
@@ -71,9 +71,7 @@ std::vector<space::Sample> first_settings(const space::Sample& now, const space:
 }
 
 /// The searcher that the rules name.
-Result<study::ProposeSetting> searcher_of(const study::TuneRules& rules, space::SearchSpace space, space::Sample now,
-                                          const Rng& rng) {
-  if (rules.searcher == "marginal") return study::propose_one_parameter(std::move(space), std::move(now), rng);
+Result<study::ProposeSetting> searcher_of(const study::TuneRules& rules, space::SearchSpace space, const Rng& rng) {
   const auto plugins = search::builtin_strategies();
   const auto plugin = std::ranges::find(plugins, rules.searcher, &search::StrategyPlugin::name);
   if (plugin == plugins.end()) {
@@ -104,18 +102,18 @@ Result<study::ProposeSetting> make_tune_searcher(const train::TrialRun& run) {
   const study::TuneRules& rules = *run.definition().tune_rules;
   const auto searches = train::past_searches(run.progress().measurements()).count;
   Options options = run.recipe().tune.options;
-  if (nlohmann::json& params = options["params"]; searches == 0 && rules.halving > 0 && params.size() > 1) {
+  if (nlohmann::json& params = options["params"]; searches == 0 && params.size() > 1) {
     params.erase("batch");
   }
   LANISTA_ASSIGN(space::SearchSpace space, studyfile::tune_space(options));
   const space::Sample now = setting_now(run.recipe(), space);
-  if (rules.halving > 0 && searches > 0 && rules.reach > 1) space = study::narrowed_space(space, now, rules.reach);
+  if (searches > 0 && rules.reach > 1) space = study::narrowed_space(space, now, rules.reach);
   const Rng rng = Rng(run.definition().input.trial_seed).split("tune").split(static_cast<std::uint64_t>(searches));
   const auto& params = space.parameters();
   const auto batch = std::ranges::find(params, "batch", &space::Parameter::name);
   const std::vector<space::Sample> first = first_settings(now, batch == params.end() ? nullptr : &batch->domain);
-  LANISTA_ASSIGN(auto searcher, searcher_of(rules, std::move(space), now, rng));
-  if (rules.halving == 0 || searches == 0) return searcher;
+  LANISTA_ASSIGN(auto searcher, searcher_of(rules, std::move(space), rng));
+  if (searches == 0) return searcher;
   return study::ProposeSetting(
       [searcher = std::move(searcher), first](std::span<const study::Try> tries) -> std::optional<space::Sample> {
         if (tries.size() < first.size()) return first[tries.size()];

@@ -4,13 +4,13 @@
 
 namespace lanista::train {
 
-Result<TrialRun> BranchPoint::fork(const space::Sample& setting, std::optional<std::uint64_t> data_seed) const {
+Result<TrialRun> BranchPoint::fork(const space::Sample& setting) const {
   if (!run_.state_.is_admitted()) {
     return Error{Code::kFailedPrecondition,
                  "trial " + std::to_string(run_.input().trial.value) + " cannot branch: there is no state in memory",
                  ""};
   }
-  LANISTA_ASSIGN(TrialRun out, run_.copy_with_state(data_seed.value_or(run_.rows_.seed())));
+  LANISTA_ASSIGN(TrialRun out, run_.copy_with_state());
   LANISTA_TRY(out.settings_.add(out.progress_.step_count(), setting));
   return out;
 }

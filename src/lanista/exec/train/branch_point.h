@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "lanista/base/result.h"
@@ -20,10 +18,9 @@ class BranchPoint {
   /// A branch point at the current position of `run`.
   explicit BranchPoint(TrialRun& run) : run_(run) {}
 
-  /// Returns a copy of the run that trains under `setting` from here on, with a copy of the state. With `data_seed` it
-  /// reads other mini-batches. Errors: kFailedPrecondition (no group has admitted the run), kResourceExhausted,
-  /// kInvalidArgument (the setting).
-  Result<TrialRun> fork(const space::Sample& setting, std::optional<std::uint64_t> data_seed = {}) const;
+  /// Returns a copy of the run that trains under `setting` from here on, with a copy of the state. Errors:
+  /// kFailedPrecondition (no group has admitted the run), kResourceExhausted, kInvalidArgument (the setting).
+  Result<TrialRun> fork(const space::Sample& setting) const;
 
   /// Records `branches` as the tune search before this epoch. The run continues from `winner`, a fork of it, under the
   /// fork's setting, and takes its state. Null: it continues from its own state.

@@ -282,7 +282,7 @@ void LaneGroup::recalibrate(TrialRun& run) {
 }
 
 Result<std::map<std::string, double>> LaneGroup::measure_copy(const TrialRun& run) {
-  LANISTA_ASSIGN(TrialRun copy, run.copy_with_state(run.rows().seed()));
+  LANISTA_ASSIGN(TrialRun copy, run.copy_with_state());
   copy.rows_.share_pass(run.rows());  // rows for the statistics
   std::map<std::string, double> metrics;
   const std::string failure = failure_of([&] {

@@ -44,8 +44,8 @@ class TrainingRows {
   /// prepared.
   std::span<const float> prepared_features(std::span<const std::int64_t> rows, std::size_t width) const;
 
-  /// Returns the rows of a copy of the run with another data seed, before any pass.
-  TrainingRows without_pass(std::uint64_t seed) const { return {seed, selection_}; }
+  /// Returns the rows of a copy of the run, before any pass.
+  TrainingRows without_pass() const { return {seed_, selection_}; }
 
  private:
   std::uint64_t seed_;

@@ -110,8 +110,8 @@ Result<void> TrialRun::admit(const program::Program& program) {
   return state_.admit(program, input(), start_.get());
 }
 
-Result<TrialRun> TrialRun::copy_with_state(std::uint64_t data_seed) const {
-  TrialRun out(definition_, settings_.copy(), rows_.without_pass(data_seed));
+Result<TrialRun> TrialRun::copy_with_state() const {
+  TrialRun out(definition_, settings_.copy(), rows_.without_pass());
   out.progress_ = progress_.without_measurements();
   out.search_.emplace();  // a copy starts no search
   LANISTA_TRY(state_.copy_to(out.state_, input().trial_seed, {}));

@@ -85,7 +85,7 @@ class TrialRun {
   const study::EpochSchedule& epochs() const { return definition_->epochs; }
   std::map<std::string, std::string> facts() const;
   std::string missing_state_message() const;
-  Result<TrialRun> copy_with_state(std::uint64_t data_seed) const;  // errors: kResourceExhausted
+  Result<TrialRun> copy_with_state() const;  // errors: kResourceExhausted
 
   // The rest is for the group in which it trains.
   // Makes the state. Errors: those of TrialState::admit, kInternal (the run has steps, but its state is lost).

@@ -5,7 +5,6 @@
 #include <optional>
 #include <utility>
 
-#include "lanista/base/rng.h"
 #include "lanista/exec/train/branch_point.h"
 #include "lanista/exec/train/branches.h"
 
@@ -16,52 +15,28 @@ namespace {
 class SearchBranches {
  public:
   SearchBranches(LaneGroup& group, TrialRun& run, const std::function<bool()>& should_stop)
-      : group_(group), run_(run), should_stop_(should_stop), rules_(*run.definition().tune_rules) {}
-
-  /// Returns the mean loss of some steps without updates; nothing if stopped. A loss that cannot be computed is
-  /// infinite.
-  Result<std::optional<double>> start_loss(std::int64_t steps) {
-    if (steps == 0) return std::optional(std::numeric_limits<double>::quiet_NaN());  // branches report it
-    // With rate zero no update changes a weight.
-    LANISTA_ASSIGN(TrialRun still, BranchPoint(run_).fork({{"lr", 0.0}}));
-    std::vector<BranchLane> one;
-    one.push_back({&still, {}, ""});
-    if (!train_branches(group_, one, steps, should_stop_)) return std::optional<double>();
-    double sum = 0;
-    for (const double loss : one.front().losses) sum += loss;
-    if (!one.front().failure.empty()) return std::optional(std::numeric_limits<double>::infinity());
-    return std::optional(sum / static_cast<double>(one.front().losses.size()));
-  }
+      : group_(group), run_(run), should_stop_(should_stop) {}
 
   /// Trains the branches of a round. Returns false if stopped.
   Result<bool> train_round(study::TuneSearch& search) {
     const study::TuneSearch::Round& round = search.round();
     const auto width = static_cast<std::size_t>(group_.lanes());
     for (std::size_t first = 0; first < round.branches.size(); first += width) {
+      const auto indices = std::span(round.branches).subspan(first, std::min(width, round.branches.size() - first));
+      // All branches of a round have equal numbers of steps.
+      const std::int64_t steps = round.steps - std::ssize(search.tries()[indices.front()].losses);
       std::vector<BranchLane> lanes;
-      const std::size_t last = std::min(first + width, round.branches.size());
-      std::int64_t steps = 0;
-      std::vector<std::size_t> branch_indices(round.branches.begin() + static_cast<std::ptrdiff_t>(first),
-                                              round.branches.begin() + static_cast<std::ptrdiff_t>(last));
-      // Lanes of one run have equal numbers of steps; new branches have none.
-      std::ranges::stable_sort(branch_indices, {}, [&](std::size_t i) { return std::ssize(search.tries()[i].losses); });
-      for (std::size_t begin = 0, end = 0; begin < branch_indices.size(); begin = end) {
-        const auto done = std::ssize(search.tries()[branch_indices[begin]].losses);
-        lanes.clear();
-        for (end = begin; end < branch_indices.size() && std::ssize(search.tries()[branch_indices[end]].losses) == done;
-             ++end) {
-          LANISTA_ASSIGN(TrialRun * branch, branch_of(search, branch_indices[end]));
-          lanes.push_back({branch, std::exchange(unreported_losses_[branch_indices[end]], {}), ""});
-        }
-        steps = round.steps - done;
-        if (!train_branches(group_, lanes, steps, should_stop_)) return false;
-        for (std::size_t i = 0; i < lanes.size(); ++i) {
-          const std::span<const double> losses(lanes[i].losses);
-          const std::span<const double> due = losses.first(std::min(losses.size(), static_cast<std::size_t>(steps)));
-          search.add_losses(branch_indices[begin + i], due);
-          unreported_losses_[branch_indices[begin + i]].assign(losses.begin() + std::ssize(due), losses.end());
-          if (!lanes[i].failure.empty()) search.mark_failed(branch_indices[begin + i]);
-        }
+      for (const std::size_t i : indices) {
+        LANISTA_ASSIGN(TrialRun * branch, branch_of(search, i));
+        lanes.push_back({branch, std::exchange(unreported_losses_[i], {}), ""});
+      }
+      if (!train_branches(group_, lanes, steps, should_stop_)) return false;
+      for (std::size_t k = 0; k < lanes.size(); ++k) {
+        const std::span<const double> losses(lanes[k].losses);
+        const std::span<const double> due = losses.first(std::min(losses.size(), static_cast<std::size_t>(steps)));
+        search.add_losses(indices[k], due);
+        unreported_losses_[indices[k]].assign(losses.begin() + std::ssize(due), losses.end());
+        if (!lanes[k].failure.empty()) search.mark_failed(indices[k]);
       }
     }
     search.end_round();
@@ -84,12 +59,7 @@ class SearchBranches {
       unreported_losses_.resize(i + 1);
     }
     if (!runs_[i]) {
-      std::optional<std::uint64_t> seed;
-      if (!rules_.paired) {
-        const auto step = static_cast<std::uint64_t>(run_.progress().step_count());
-        seed = Rng(run_.rows().seed()).split("branch").split(step).split(i).key();
-      }
-      LANISTA_ASSIGN(TrialRun branch, BranchPoint(run_).fork(search.tries()[i].setting, seed));
+      LANISTA_ASSIGN(TrialRun branch, BranchPoint(run_).fork(search.tries()[i].setting));
       runs_[i].emplace(std::move(branch));
     }
     return &*runs_[i];
@@ -98,18 +68,17 @@ class SearchBranches {
   LaneGroup& group_;
   TrialRun& run_;
   const std::function<bool()>& should_stop_;
-  const study::TuneRules& rules_;
   std::deque<std::optional<TrialRun>> runs_;            // of each try; none: not begun, or freed
   std::vector<std::vector<double>> unreported_losses_;  // of each try: losses not yet given to the search
 };
 
 std::vector<study::Branch> branch_records(const study::TuneSearch& search, const SearchBranches& branches,
                                           std::int64_t step) {
-  std::vector<study::Branch> out{{step, {}, search.start_steps(), "start", search.start_loss(), false}};
+  std::vector<study::Branch> out{{step, {}, 0, "start", search.start_loss(), false}};
   for (std::size_t i = 0; i < search.tries().size(); ++i) {
     const study::Try& tried = search.tries()[i];
     out.push_back({step, tried.setting, std::ssize(tried.losses) + branches.num_unreported_steps(i),
-                   tried.undone ? "undone" : std::string(study::trend_name(tried.seen.trend)), tried.seen.speed,
+                   std::string(tried.diverged ? study::kDiverged : study::kConverging), tried.speed,
                    search.winner() == i});
   }
   return out;
@@ -148,12 +117,9 @@ Result<bool> search_setting(LaneGroup& group, TrialRun& run, const MakeSearcher&
       searches == 0 ? rules.trials : std::min(rules.trials, std::max<std::int64_t>(last_tries, 1));
   LANISTA_ASSIGN(study::ProposeSetting propose, make(run));
   const study::TuneRules now =
-      study::rules_for_search(rules, searches == 0, study::search_length_factor(rules, run.progress().measurements()));
+      study::rules_for_search(rules, searches == 0, study::search_length_factor(run.progress().measurements()));
   study::TuneSearch search(now, longest, trials, std::move(propose), searches > 0);
   SearchBranches branches(group, run, should_stop);
-  LANISTA_ASSIGN(const std::optional<double> start, branches.start_loss(search.start_steps()));
-  if (!start) return false;
-  search.set_start_loss(*start);
   while (!search.round().branches.empty()) {
     LANISTA_ASSIGN(const bool done, branches.train_round(search));
     if (!done) return false;

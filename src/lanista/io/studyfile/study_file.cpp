@@ -66,6 +66,7 @@ class Reader {
       const auto key = item.first.as<std::string>();
       if (std::ranges::find(keys, key) == keys.end()) mistakes_.unknown(item.first, key, key, keys, sections_with(key));
     }
+    for (const RemovedSetting& setting : take_removed_tuner_options(root_)) reject_removed(setting);
     if (const auto node = find_key(root_, "schema")) read_schema(node);
     if (const auto node = find_key(root_, "name")) read_name(node);
     for (const auto& section : sections_) {
@@ -190,7 +191,7 @@ class Reader {
         extra[key] = mistakes_.to_json(item.second);
         extra_nodes_[section.name].emplace(key, item.first);
       } else if (!removal_reason(path).empty()) {
-        reject_removed(item.first, path);
+        reject_removed({item.first, path, std::string(removal_reason(path))});
       } else {
         mistakes_.unknown(item.first, path, key, known, sections_with(key));
       }
@@ -211,21 +212,16 @@ class Reader {
   }
 
   /// A finished study with a removed setting can still be shown and used for prediction.
-  void reject_removed(const YAML::Node& node, const std::string& path) {
-    const std::string reason(removal_reason(path));
-    if (origin_ == Origin::kStored) {
-      config_.removed.push_back(path + " " + reason);
-      return;
-    }
-    mistakes_.add(node, path, reason);
+  void reject_removed(const RemovedSetting& setting) {
+    if (origin_ == Origin::kFile) return mistakes_.add(setting.node, setting.key, setting.reason);
+    if (!setting.is_idle) config_.removed.push_back(setting.key + " " + setting.reason);
   }
 
   void read_select(const YAML::Node& node, const std::string& path) {
     if (node.IsNull() || (node.IsScalar() && node.Scalar() == "none")) return;
     const YAML::Node name = node.IsMap() && node.size() == 1 ? node.begin()->first : node;
-    if (name.IsScalar() && !removal_reason(path + "." + name.Scalar()).empty()) {
-      return reject_removed(name, path + "." + name.Scalar());
-    }
+    const std::string reason(name.IsScalar() ? removal_reason(path + "." + name.Scalar()) : "");
+    if (!reason.empty()) return reject_removed({name, path + "." + name.Scalar(), reason});
     std::vector<study::PluginConfig> read;
     read_plugin(
         node, path, data::builtin_selectors(), read, mistakes_,

@@ -24,17 +24,8 @@ void add_duplicate_setting(const YAML::Node& node, const std::string& path, cons
                "train.tune and train.schedule: {from: DIR} both set what changes in training; leave out one");
 }
 
-/// Checks a tuner as train.tune does. The number of refinements is not among the tuner's options, one of which has a
-/// similar name.
-Result<void> check_finals_tuner(const study::TunePlugin& plugin, const Options& options) {
-  const auto usual = std::ranges::find(plugin.options, "best", &OptionSpec::name);
-  if (options.at("halving") != 0 && options.at("best") != usual->default_value) {
-    return Error{Code::kInvalidArgument,
-                 "is " + options.at("best").dump() +
-                     ", which is for halving: 0; the number of refinements belongs next to " + plugin.name +
-                     ": then: {" + plugin.name + ": {…}, best: " + options.at("best").dump() + "}",
-                 "best"};
-  }
+/// Checks a tuner beyond its schema.
+Result<void> check_options(const study::TunePlugin& plugin, const Options& options) {
   return check_tuner(plugin.name, options);
 }
 
@@ -44,9 +35,7 @@ void read_tune(const YAML::Node& node, const std::string& path, study::StudyConf
   if (node.IsNull() || (node.IsScalar() && node.Scalar() == "none")) return;
   if (!config.train.tune.name.empty()) return add_duplicate_setting(node, path, config, mistakes);
   std::vector<study::PluginConfig> read;
-  read_plugin(
-      node, path, study::builtin_tuners(), read, mistakes,
-      [](const study::TunePlugin& plugin, const Options& options) { return check_tuner(plugin.name, options); });
+  read_plugin(node, path, study::builtin_tuners(), read, mistakes, check_options);
   if (!read.empty()) config.train.tune = with_normalized_ranges(std::move(read.front()));
 }
 
@@ -111,7 +100,7 @@ void read_then(const YAML::Node& node, const std::string& path, study::StudyConf
       mistakes.unknown(item.first, path + "." + key, key, known);
     } else if (option == own.end()) {
       add_plugin(item.first, path, key, item.second.IsNull() ? nlohmann::json::object() : mistakes.to_json(item.second),
-                 tuners, read, mistakes, check_finals_tuner);
+                 tuners, read, mistakes, check_options);
     } else if (auto value = resolve_options({{key, mistakes.to_json(item.second)}}, {*option})) {
       given[key] = value->at(key);
     } else {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "lanista/base/memory_file_system.h"
 #include "lanista/io/studyfile/study_file.h"
 #include "lanista/io/studyfile/tuning_space.h"
@@ -21,11 +23,11 @@ void expect_within(const std::string& part, const std::string& text) {
 TEST(Tune, IsReadAndWritten) {
   EXPECT_EQ(write_study(*read_study("", "s")).find("tune"), std::string::npos);
   const auto config =
-      read_study("train: {tune: {mltuner: {params: {lr: log(1e-4, 1), momentum: [0, 0.9]}, best: 4}}}", "s.yaml");
+      read_study("train: {tune: {mltuner: {params: {lr: log(1e-4, 1), momentum: [0, 0.9]}, time: 4}}}", "s.yaml");
   ASSERT_TRUE(config) << config.error().text();
   EXPECT_EQ(config->train.tune.name, "mltuner");
   EXPECT_EQ(config->train.tune.options.at("params").at("lr"), "log(1e-04, 1)");
-  EXPECT_EQ(config->train.tune.options.at("best"), 4);
+  EXPECT_EQ(config->train.tune.options.at("time"), 4);
 
   const auto again = read_stored_study(write_study(*config), "s.yaml");
   ASSERT_TRUE(again) << again.error().text();
@@ -35,6 +37,37 @@ TEST(Tune, IsReadAndWritten) {
   ASSERT_EQ(space->parameters().size(), 2U);
   EXPECT_EQ(space->parameters()[0].name, "lr");
   EXPECT_EQ(space::domain_text(space->parameters()[0].domain), "log(1e-04, 1)");
+}
+
+// Version 0.1.0 stored every option. At its default one does not count, so such a study is resumed as before.
+TEST(Tune, ListsRemovedOptionsOfStoredStudies) {
+  const std::string text =
+      "train:\n  tune: {mltuner: {\"again\":1.0,\"age\":0.25,\"best\":4,\"diverged\":10.0,\"halving\":2,\"on\":\"\","
+      "\"paired\":true,\"params\":{\"lr\":\"log(1e-04, 1)\"},\"progress\":false,\"reach\":20.0,\"retune\":2,"
+      "\"searcher\":\"sobol\",\"second_look\":1.0,\"sequential\":0.0,\"sure\":0.0,\"time\":4,\"together\":8,"
+      "\"trials\":6,\"undo\":0.0,\"unstable\":0.1,\"windows\":10,\"within\":0.1}}\n";
+  const auto stored = read_stored_study(text, "s.yaml");
+  ASSERT_TRUE(stored) << stored.error().text();
+  EXPECT_TRUE(stored->removed.empty()) << stored->removed.front();
+  EXPECT_FALSE(stored->train.tune.options.contains("windows"));
+  EXPECT_EQ(stored->train.tune.options.at("trials"), 6);
+  for (const auto& [from, to, key, value] : {std::tuple("\"halving\":2", "\"halving\":0", "halving", "0 "),
+                                             std::tuple("sobol", "marginal", "searcher", "marginal "),
+                                             std::tuple("\"again\":1.0", "\"again\":2.0", "again", ""),
+                                             std::tuple("\"paired\":true", "\"paired\":false", "paired", ""),
+                                             std::tuple("\"progress\":false", "\"progress\":true", "progress", ""),
+                                             std::tuple("\"sure\":0.0", "\"sure\":2.0", "sure", ""),
+                                             std::tuple("\"undo\":0.0", "\"undo\":1.0", "undo", "")}) {
+    std::string changed = text;
+    changed.replace(changed.find(from), std::string_view(from).size(), to);
+    const auto used = read_stored_study(changed, "s.yaml");
+    ASSERT_TRUE(used) << used.error().text();
+    ASSERT_EQ(used->removed.size(), 1U) << key;
+    const std::string begin = "train.tune.mltuner." + std::string(key),
+                      end = std::string(value) + "was removed in 0.2.0";
+    EXPECT_EQ(used->removed.front().rfind(begin + " " + end, 0), 0U) << used->removed.front();
+    expect_within(begin + ": " + end, error_text(changed));
+  }
 }
 
 TEST(Tune, RefusesUntunableParameters) {
@@ -182,7 +215,6 @@ TEST(SecondStage, RefusesInvalidValues) {
   expect_within("strategy.then.best", of("{mltuner: {" + params + "}, best: 0}"));
   expect_within("strategy.then.end", of("{mltuner: {" + params + "}, end: 0.5}"));
   expect_within("then: {mltuner: {…}, best: 3}", of("{mltuner: {" + params + ", best: 3}}"));
-  EXPECT_EQ(of("{mltuner: {" + params + ", halving: 0, best: 3}}"), "");
 }
 
 TEST(SecondStage, RefusesConflictingSettings) {

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "lanista/search/tuning/adaptive_batch_rules.h"
-#include "lanista/search/tuning/convergence.h"
 #include "lanista/search/tuning/tuner.h"
 
 namespace lanista::study {
@@ -30,7 +29,7 @@ std::vector<TuneSearchView> searches_of(const TrialView& trial) {
 
 std::optional<double> final_loss_of(const TuneSearchView& search, const Branch& branch) {
   if (!search.start_loss || !std::isfinite(branch.speed)) return std::nullopt;
-  if (branch.trend == trend_name(Trend::kDiverged)) return std::nullopt;
+  if (branch.trend == kDiverged) return std::nullopt;
   return *search.start_loss - branch.speed * static_cast<double>(branch.steps);
 }
 

@@ -27,9 +27,9 @@ std::vector<TuneSearchView> searches_of(const TrialView& trial);
 
 /// Returns the loss that a branch reached by its last step, from its recorded speed.
 ///
-/// For a race (halving) it is the mean over the later half of the steps. For the published search it is the loss plus
-/// the largest rise on the way. For a branch with a loss that did not fall it is the loss at the start. nullopt: the
-/// branch diverged, or the loss at the start is not recorded.
+/// It is the mean over the later half of the steps; for a branch with a loss that did not fall it is the loss at the
+/// start. In old studies with `halving: 0` it is the loss plus the largest rise on the way. nullopt: the branch
+/// diverged, or the loss at the start is not recorded.
 std::optional<double> final_loss_of(const TuneSearchView& search, const Branch& branch);
 
 /// Totals over the tune searches of a study.

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 
 #include "lanista/base/rng.h"
 #include "lanista/search/tuning/adaptive_batch_rules.h"
@@ -80,11 +79,9 @@ TEST(TuneSearches, ReportFinalLossOfRacedBranch) {
     rules.halving = 2;
     rules.time = 4;
     rules.parallel_tries = 4;
-    rules.progress = false;
     TuneSearch search(rules, 100, 4, [](std::span<const Try> tries) {
       return std::optional(space::Sample{{"lr", 0.1 * static_cast<double>(tries.size() + 1)}});
     });
-    search.set_start_loss(std::numeric_limits<double>::quiet_NaN());
     while (!search.round().branches.empty()) {
       for (const std::size_t branch : search.round().branches) {
         std::vector<double> losses;
@@ -99,7 +96,7 @@ TEST(TuneSearches, ReportFinalLossOfRacedBranch) {
     trial.measurements = {{TrialId{1}, 1, 40, {}, {{0, {}, 0, "start", search.start_loss(), false}}}};
     for (const Try& one : search.tries()) {
       trial.measurements[0].branches.push_back(
-          {0, one.setting, std::ssize(one.losses), std::string(trend_name(one.seen.trend)), one.seen.speed, false});
+          {0, one.setting, std::ssize(one.losses), std::string(kConverging), one.speed, false});
     }
     const auto seen = searches_of(trial);
     for (std::size_t k = 0; k < search.tries().size(); ++k) {

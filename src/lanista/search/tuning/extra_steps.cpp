@@ -18,57 +18,25 @@ std::int64_t longest_branch(const EpochSchedule& epochs, std::int64_t epoch, std
   return epochs.steps_through(epoch) - epochs.steps_through(epoch - 1) - steps_per_update;
 }
 
-/// Returns the discarded steps and the number of tries of a search. Its branches fall evenly, each at its own rate.
-std::pair<std::int64_t, std::int64_t> simulated_search(const TuneRules& rules, bool is_first, std::int64_t trials,
-                                                       std::int64_t longest) {
-  TuneRules quiet = rules_for_search(rules, is_first, 1);
-  TuneSearch search(
-      quiet, longest, std::max<std::int64_t>(1, trials),
-      [](std::span<const Try>) { return std::optional(space::Sample()); }, !is_first);
-  search.set_start_loss(1);
-  while (!search.round().branches.empty()) {
-    const TuneSearch::Round round = search.round();
-    for (const std::size_t branch : round.branches) {
-      double rate = 0, digit = 0.5;  // van der Corput's sequence: rates spread evenly, in no order
-      for (std::size_t left = branch + 1; left > 0; left /= 2, digit /= 2) rate += left % 2 ? digit : 0;
-      std::vector<double> losses;
-      for (auto k = std::ssize(search.tries()[branch].losses); k < round.steps; ++k) {
-        losses.push_back(1 - rate * static_cast<double>(k + 1) / static_cast<double>(2 * longest + 2));
-      }
-      search.add_losses(branch, losses);
-    }
-    search.end_round();
-  }
-  const auto winner = search.winner();
-  const std::int64_t own = winner ? std::ssize(search.tries()[*winner].losses) : 0;
-  return {search.steps() - own, std::ssize(search.tries())};
-}
-
-/// Returns the steps of all rounds of a race between `parallel_tries` tries. With `has_extra_branch`, one more branch
-/// stays to the end.
-std::int64_t race_steps_of(std::int64_t parallel_tries, std::int64_t time, std::int64_t halving, std::int64_t longest,
-                           bool has_extra_branch) {
-  std::int64_t steps = 0, done = 0;
-  time = std::min(std::max<std::int64_t>(time, 1), longest);
-  for (std::int64_t left = parallel_tries;;) {
+/// Returns the steps of all rounds of a race between `tries` tries without divergence, and those of its winner.
+std::pair<std::int64_t, std::int64_t> race_steps_of(const TuneRules& rules, std::int64_t tries, std::int64_t longest) {
+  std::int64_t steps = 0, done = 0, time = std::min(std::max<std::int64_t>(rules.time, 1), longest);
+  for (std::int64_t left = tries;; left /= rules.halving) {
     steps += left * (time - done);
-    if (time == longest || (!has_extra_branch && left < 2 * halving)) return steps;  // one of them continues, or none
-    left = std::min(left, left / halving + (has_extra_branch ? 1 : 0));
-    done = std::exchange(time, std::min(time * halving, longest));
+    if (time == longest || left < 2 * rules.halving) return {steps, time};  // one of them continues, or none
+    done = std::exchange(time, std::min(time * rules.halving, longest));
   }
 }
 
 /// Returns an upper bound of the steps of a search with branches of at most `longest` steps. Each branch may run up to
-/// `ahead` steps further, and so may the one that updates nothing.
+/// `ahead` steps further.
 std::int64_t max_steps_of_search(const TuneRules& rules, bool is_first, std::int64_t longer, std::int64_t longest) {
   const TuneRules now = rules_for_search(rules, is_first, longer);
   const std::int64_t ahead = rules.steps_per_update - 1, all = now.trials * (longest + ahead);
-  if (now.halving == 0) return std::min(now.trend.windows, longest) + ahead + all;
   std::int64_t steps = 0;
   const std::int64_t parallel_tries = std::max<std::int64_t>(1, now.parallel_tries);
   for (std::int64_t left = now.trials; left > 0; left -= parallel_tries) {
-    steps += race_steps_of(std::min(left, parallel_tries), now.time, now.halving, longest,
-                           now.sure_standard_errors > 0 && !is_first);
+    steps += race_steps_of(now, std::min(left, parallel_tries), longest).first;
   }
   return std::min(steps + now.trials * ahead, all);
 }
@@ -102,16 +70,15 @@ std::int64_t max_steps_of_trial(const TuneRules& rules, const EpochSchedule& epo
   const auto search = [&](std::int64_t measured, std::size_t patience) {
     const std::int64_t longest = longest_branch(epochs, measured + 1, rules.steps_per_update);
     if (longest < 1) return std::int64_t{0};
-    const std::int64_t longer = rules.halving > 0 ? kPatience[patience] : 1;
-    std::int64_t now = max_steps_of_search(rules, false, longer, longest);
-    if (first < 1) now = std::max(now, max_steps_of_search(rules, true, longer, longest));  // it may be the first
+    std::int64_t now = max_steps_of_search(rules, false, kPatience[patience], longest);
+    if (first < 1)
+      now = std::max(now, max_steps_of_search(rules, true, kPatience[patience], longest));  // it may be the first
     const ByPatience& then = most[static_cast<std::size_t>(measured)];
     return now + std::max(then[0], then[std::min(patience + 1, kPatience.size() - 1)]);
   };
   for (std::int64_t since = count - 1; since >= 0; --since) {
     for (std::size_t patience = 0; patience < kPatience.size(); ++patience) {
-      const std::int64_t longer = rules.halving > 0 ? kPatience[patience] : 1;
-      const std::int64_t measured = next_search(rules, since, longer, count);
+      const std::int64_t measured = next_search(rules, since, kPatience[patience], count);
       if (measured < count) most[static_cast<std::size_t>(since)][patience] = search(measured, patience);
     }
   }
@@ -133,10 +100,10 @@ ExtraSteps search_steps(const TuneRules& rules, const EpochSchedule& epochs, std
   std::int64_t trials = rules.trials, since = count / 3;
   for (std::int64_t measured = 0; measured < count;) {
     if (const std::int64_t longest = longest_branch(epochs, measured + 1, rules.steps_per_update); longest >= 1) {
-      const auto [steps, tried] = simulated_search(rules, measured == 0, trials, longest);
-      out.expected.push_back({measured + 1, steps});
+      trials = std::max<std::int64_t>(1, std::min(trials, rules.parallel_tries));
+      const auto [steps, own] = race_steps_of(rules_for_search(rules, measured == 0, 1), trials, longest);
+      out.expected.push_back({measured + 1, steps - own});
       ++out.searches;
-      trials = std::min(rules.trials, std::max<std::int64_t>(tried, 1));
     }
     since = std::max(since, measured);
     measured = next_search(rules, since, 1, count);

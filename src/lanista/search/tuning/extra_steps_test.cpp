@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -23,7 +22,6 @@ TuneRules racing() {
   rules.trials = 30;
   rules.retune = 2;
   rules.age = 0.25;
-  rules.progress = false;
   return rules;
 }
 
@@ -55,7 +53,6 @@ std::int64_t worst_search(TuneRules rules, std::int64_t longer, std::int64_t lon
   rules.time *= longer;
   TuneSearch search(
       rules, longest, rules.trials, [](std::span<const Try>) { return std::optional(space::Sample()); }, !is_first);
-  search.set_start_loss(std::numeric_limits<double>::quiet_NaN());
   while (!search.round().branches.empty()) {
     const TuneSearch::Round round = search.round();
     const bool is_last = round.steps == longest || std::ssize(round.branches) < 2 * rules.halving;
@@ -85,7 +82,7 @@ TEST(SearchSteps, EqualWorstSearchCourse) {
       for (std::int64_t epoch = 1; epoch <= count; ++epoch) {
         Measurement m{TrialId{1}, epoch, 40 * epoch, {}};
         if (is_search_due(rules, measurements)) {
-          steps += searches == 0 ? first : later.at(search_length_factor(rules, measurements));
+          steps += searches == 0 ? first : later.at(search_length_factor(measurements));
           const bool found = (finds >> searches) & 1;
           m.branches = {{0, {{"lr", static_cast<double>(++searches)}}, 1, "converging", 0, found}};
         }
@@ -112,9 +109,7 @@ std::int64_t random_search_course(const TuneRules& rules, const EpochSchedule& e
     if (is_search_due(rules, measurements) && longest >= 1) {
       const bool is_first = last_tries == 0;
       TuneRules now = rules;
-      now.time *= search_length_factor(rules, measurements);
-      if (!is_first && rules.halving > 0)
-        now.time = static_cast<std::int64_t>(rules.later_search_factor * static_cast<double>(now.time));
+      now.time *= search_length_factor(measurements);
       if (!is_first && rules.steps_per_update > 1) now.time = std::max(now.time, 2 * rules.steps_per_update);
       const std::int64_t trials = is_first ? rules.trials : std::min(rules.trials, last_tries);
       double rate = 0;
@@ -124,7 +119,6 @@ std::int64_t random_search_course(const TuneRules& rules, const EpochSchedule& e
             return std::optional(space::Sample{{"lr", rate += 1}});
           },
           !is_first);
-      search.set_start_loss(rules.halving > 0 ? std::numeric_limits<double>::quiet_NaN() : 1.0);
       while (!search.round().branches.empty()) {
         const TuneSearch::Round round = search.round();
         for (const std::size_t branch : round.branches) {
@@ -160,16 +154,12 @@ TEST(SearchSteps, NeverExceedMaximum) {
   for (std::uint64_t seed = 0; seed < 1500; ++seed) {
     Rng rng(seed);
     TuneRules rules = racing();
-    rules.halving = std::vector<std::int64_t>{0, 2, 2, 3}[rng.below(4)];
+    rules.halving = std::vector<std::int64_t>{2, 2, 3}[rng.below(3)];
     rules.time = rng.between(0, 9);
     rules.parallel_tries = rng.between(1, 9);
     rules.trials = rng.between(1, 20);
     rules.retune = rng.between(0, 4);
     rules.age = rng.bernoulli(0.3) ? 0 : rng.uniform(0, 1.2);
-    rules.later_search_factor = rng.bernoulli(0.5) ? 1 : rng.uniform(0.5, 3);
-    rules.sure_standard_errors = rng.bernoulli(0.3) ? 2 : 0;
-    rules.sequential = rng.bernoulli(0.3) ? 1 : 0;
-    rules.final_round_factor = rng.bernoulli(0.3) ? 2 : 1;
     if (rng.bernoulli(0.3)) rules.steps_per_update = rng.between(2, 6);
     const EpochSchedule epochs = of_steps(rng.between(1, 30));
     const std::int64_t count = rng.between(1, 25);

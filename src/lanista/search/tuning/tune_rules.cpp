@@ -20,54 +20,25 @@ constexpr const char* kBatch = "batch";
 std::vector<OptionSpec> mltuner_options() {
   using Kind = OptionSpec::Kind;
   OptionSpec searcher = option("searcher", Kind::kText, "sobol", "sampler of settings");
-  searcher.allowed = {"random", "grid", "sobol", "tpe", "gp", "marginal"};
-  OptionSpec halving = number_option("halving", Kind::kInt, 2, 0, 64,
-                                     "one of this many branches continues, this many times as long; 0: the published "
-                                     "search, one branch at a time");
+  searcher.allowed = {"random", "grid", "sobol", "tpe", "gp"};
   return {
       option("params", Kind::kMap, nullptr,
              "settings to tune: lr, momentum, weight_decay, …, in the notation of space.params"),
       searcher,
-      number_option("windows", Kind::kInt, 10, 2, 1000, "window means of a loss trace; for halving: 0"),
       number_option("diverged", Kind::kReal, 10.0, 1, 1e300,
                     "factor of the start loss above which a branch has diverged"),
-      number_option("unstable", Kind::kReal, 0.1, 0, 1e300,
-                    "largest rise of a stable loss, as a share of its fall; for halving: 0"),
-      number_option("time", Kind::kInt, 4, 0, kMaxTryLength,
-                    "least steps of the first branches; with halving: 0 at least windows"),
-      number_option("again", Kind::kReal, 1.0, 1, 1000,
-                    "factor of the steps of the first branches in a later search, with halving"),
+      number_option("time", Kind::kInt, 4, 0, kMaxTryLength, "least steps of the first branches"),
       number_option("trials", Kind::kInt, 30, 1, 10'000, "most branches of a search"),
       number_option("together", Kind::kInt, 8, 1, 64, "branches that start together"),
-      halving,
-      number_option("best", Kind::kInt, 5, 2, 10'000,
-                    "number of fastest branches that end a search when they are "
-                    "alike; for halving: 0"),
-      number_option("within", Kind::kReal, 0.1, 0, 1,
-                    "share of the best speed within which branches are alike; for "
-                    "halving: 0"),
+      number_option("halving", Kind::kInt, 2, 2, 64, "one of this many branches continues, this many times as long"),
       number_option("retune", Kind::kInt, 2, 0, 1e6,
                     "epochs without an improvement after which the trial searches again; 0: never"),
       number_option("age", Kind::kReal, 0.25, 0, 1,
                     "least wait before a later search, as a share of the epochs so far"),
       option("on", Kind::kText, "", "metric that must improve; empty: val_accuracy, else val_loss"),
-      option("paired", Kind::kBool, true, "whether all branches of a search read the same mini-batches"),
-      number_option("sequential", Kind::kReal, 0.0, 0, 100,
-                    "standard errors by which a slower branch is discarded early; 0: none is; for halving: 0"),
-      number_option("second_look", Kind::kReal, 1.0, 1, 100,
-                    "factor of the time that the two best branches run before the choice; 1: none; for halving: 0"),
-      option("progress", Kind::kBool, false,
-             "whether the first search's winner needs a loss below the start's; if none has, the trial "
-             "continues unchanged"),
       number_option("reach", Kind::kReal, 20.0, 0, 1e9,
-                    "largest factor between the current setting and those of later searches, in log ranges with "
-                    "halving; up to 1: the whole range"),
-      number_option("sure", Kind::kReal, 0.0, 0, 100,
-                    "standard errors by which a later winner must be better than the current setting, with halving, "
-                    "at most to the epoch's end; 0: the lower loss wins"),
-      number_option("undo", Kind::kReal, 0.0, 0, 100,
-                    "factor of the winner's steps for which it is checked, with halving; the trial returns to its "
-                    "earlier state if the loss is worse; 0: no check")};
+                    "largest factor between the current setting and those of later searches, in log ranges; up to "
+                    "1: the whole range")};
 }
 
 std::vector<OptionSpec> schedule_options() {
@@ -234,10 +205,7 @@ Result<TuneRules> tune_rules(const Recipe& recipe) {
 
 TuneRules rules_for_search(TuneRules rules, bool is_first, std::int64_t longer) {
   rules.time *= longer;
-  if (is_first) return rules;
-  if (rules.halving > 0)
-    rules.time = static_cast<std::int64_t>(rules.later_search_factor * static_cast<double>(rules.time));
-  if (rules.steps_per_update > 1) rules.time = std::max(rules.time, 2 * rules.steps_per_update);
+  if (!is_first && rules.steps_per_update > 1) rules.time = std::max(rules.time, 2 * rules.steps_per_update);
   return rules;
 }
 
@@ -265,30 +233,15 @@ Result<TuneRules> tune_rules(const PluginConfig& tune) {
   LANISTA_ASSIGN(const Options options, resolve_options(tune.options, plugin.options));
   TuneRules rules;
   rules.searcher = options.at("searcher").get<std::string>();
-  rules.trend.windows = options.at("windows").get<std::int64_t>();
-  rules.trend.diverged = options.at("diverged").get<double>();
-  rules.trend.unstable = options.at("unstable").get<double>();
+  rules.diverged = options.at("diverged").get<double>();
   rules.time = options.at("time").get<std::int64_t>();
-  rules.later_search_factor = options.at("again").get<double>();
   rules.trials = options.at("trials").get<std::int64_t>();
   rules.parallel_tries = options.at("together").get<std::int64_t>();
-  rules.best = options.at("best").get<std::int64_t>();
-  rules.speed_tolerance = options.at("within").get<double>();
   rules.halving = options.at("halving").get<std::int64_t>();
-  if (rules.halving == 1) {
-    return Error{Code::kInvalidArgument, "halving is 1, so that a search would never end; allowed: 0, or 2 to 64",
-                 "train.tune"};
-  }
   rules.retune = options.at("retune").get<std::int64_t>();
   rules.age = options.at("age").get<double>();
-  rules.progress = options.at("progress").get<bool>();
   rules.reach = options.at("reach").get<double>();
-  rules.sure_standard_errors = options.at("sure").get<double>();
-  rules.undo = options.at("undo").get<double>();
   rules.on = options.at("on").get<std::string>();
-  rules.paired = options.at("paired").get<bool>();
-  rules.sequential = options.at("sequential").get<double>();
-  rules.final_round_factor = options.at("second_look").get<double>();
   return rules;
 }
 

@@ -9,7 +9,6 @@ namespace {
 
 TEST(TuneRules, LengthenAfterUnsuccessfulSearches) {
   TuneRules rules;
-  rules.halving = 2;
   const auto searched = [](std::int64_t epoch, double rate) {
     Measurement m{TrialId{1}, epoch, epoch * 10, {{"val_accuracy", 0.5}}};
     if (rate > 0)
@@ -17,12 +16,12 @@ TEST(TuneRules, LengthenAfterUnsuccessfulSearches) {
     return m;
   };
   std::vector<Measurement> seen{searched(1, 0.1)};
-  EXPECT_EQ(search_length_factor(rules, seen), 1);
+  EXPECT_EQ(search_length_factor(seen), 1);
   seen.push_back(searched(2, 0));  // did not search
-  EXPECT_EQ(search_length_factor(rules, seen), 1);
+  EXPECT_EQ(search_length_factor(seen), 1);
   for (const std::int64_t times : {2, 4, 4}) {
     seen.push_back(searched(std::ssize(seen) + 1, 0.1));
-    EXPECT_EQ(search_length_factor(rules, seen), times);
+    EXPECT_EQ(search_length_factor(seen), times);
   }
   rules.retune = 1;
   for (std::int64_t epochs = 1; epochs < 4; ++epochs) {
@@ -30,15 +29,12 @@ TEST(TuneRules, LengthenAfterUnsuccessfulSearches) {
     EXPECT_EQ(is_search_due(rules, seen), epochs == 3) << epochs;  // the epoch after the last search counts, too
   }
   seen.push_back(searched(std::ssize(seen) + 1, 0.2));
-  EXPECT_EQ(search_length_factor(rules, seen), 1);
-  rules.halving = 0;
-  seen.push_back(searched(std::ssize(seen) + 1, 0.2));
-  EXPECT_EQ(search_length_factor(rules, seen), 1);
+  EXPECT_EQ(search_length_factor(seen), 1);
 }
 
 Measurement epoch_of(std::int64_t epoch, double accuracy, bool searched = false) {
   Measurement m{TrialId{1}, epoch, epoch * 10, {{"val_accuracy", accuracy}, {"val_loss", 1 - accuracy}}};
-  if (searched) m.branches.push_back({});
+  if (searched) m.branches = {{0, {{"lr", 1 / static_cast<double>(epoch)}}, 4, "converging", 1, true}};  // a new one
   return m;
 }
 
@@ -112,22 +108,18 @@ TEST(TuneRules, ComputeLargestBatch) {
 }
 
 TEST(TuneRules, ComeFromOptions) {
-  const auto rules =
-      tune_rules(PluginConfig{"mltuner", {{"params", {{"lr", "log(0.1, 1)"}}}, {"windows", 5}, {"paired", false}}});
+  const auto rules = tune_rules(PluginConfig{"mltuner", {{"params", {{"lr", "log(0.1, 1)"}}}, {"diverged", 5}}});
   ASSERT_TRUE(rules) << rules.error().text();
-  EXPECT_EQ(rules->trend.windows, 5);
+  EXPECT_EQ(rules->diverged, 5);
   EXPECT_EQ(rules->trials, 30);
-  EXPECT_FALSE(rules->paired);
+  EXPECT_EQ(rules->halving, 2);
   EXPECT_EQ(rules->retune, 2);
   EXPECT_EQ(rules->age, 0.25);
-  EXPECT_FALSE(rules->progress);
-  EXPECT_EQ(rules->sure_standard_errors, 0);
   EXPECT_EQ(rules->reach, 20);
-  EXPECT_EQ(rules->later_search_factor, 1);
   EXPECT_FALSE(tune_rules(PluginConfig{"mltuner", Options::object()}).ok());
   const auto endless = tune_rules(PluginConfig{"mltuner", {{"params", {{"lr", "log(0.1, 1)"}}}, {"halving", 1}}});
   ASSERT_FALSE(endless.ok());
-  EXPECT_NE(endless.error().message.find("halving is 1"), std::string::npos);
+  EXPECT_NE(endless.error().message.find("between 2 and 64"), std::string::npos) << endless.error().message;
   EXPECT_FALSE(tune_rules(PluginConfig{"other", Options::object()}).ok());
 }
 

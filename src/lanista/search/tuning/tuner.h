@@ -5,15 +5,14 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lanista/base/options.h"
 #include "lanista/base/result.h"
-#include "lanista/base/rng.h"
 #include "lanista/model/space/domain.h"
 #include "lanista/search/study/config.h"
 #include "lanista/search/study/trial.h"
-#include "lanista/search/tuning/convergence.h"
 
 namespace lanista::study {
 
@@ -22,7 +21,7 @@ namespace lanista::study {
 // the paper, the first trial time is the time that the searcher needed; here it is a number of steps, so results do not
 // depend on a clock.
 
-/// Returns the names of the hyper-parameters that train.tune may vary, in the order of the searcher `marginal`.
+/// Returns the names of the hyper-parameters that train.tune may vary.
 const std::vector<std::string>& tunable_names();
 /// Checks that a hyper-parameter may be tuned inside a trial. Errors: kInvalidArgument (any other name; the message
 /// lists the tunable ones).
@@ -73,49 +72,30 @@ Result<std::vector<SettingAt>> read_schedule(const Options& options);
 /// Rules of the tune searches of a trial: the options of train.tune as values.
 struct TuneRules {
   std::string searcher = "random";  ///< Name of the sampler of settings.
-  ConvergenceRule trend;            ///< Thresholds for loss traces.
-  /// Least number of steps of the first tries. Without halving, at least trend.windows steps.
-  std::int64_t time = 0;
-  double later_search_factor = 1;   ///< With halving: factor of `time` in searches after the first.
-  std::int64_t trials = 30;         ///< Most tries of one search.
+  double diverged = 10;      ///< A try has diverged if its mean loss is above this factor times that at the start.
+  std::int64_t time = 0;     ///< Least number of steps of the first tries.
+  std::int64_t trials = 30;  ///< Most tries of one search.
   std::int64_t parallel_tries = 4;  ///< Tries that begin together.
-  /// One of this many tries continues in each round, which is this many times as long. 0: the published search, without
-  /// rounds.
-  std::int64_t halving = 0;
-  std::int64_t best = 5;         ///< Without halving: a search ends if this many best speeds are similar.
-  double speed_tolerance = 0.1;  ///< Largest relative difference of speeds that count as similar.
-  std::int64_t retune = 4;       ///< Epochs without an improvement after which the trial searches again; 0: never.
+  std::int64_t halving = 2;  ///< One of this many tries continues in each round, which is this many times as long.
+  std::int64_t retune = 4;   ///< Epochs without an improvement after which the trial searches again; 0: never.
   /// Least wait for the next search, as a share of the epochs so far; the larger of it and `retune` counts.
   double age = 0;
-  std::string on;      ///< Metric that must improve; empty: val_accuracy, else val_loss.
-  bool paired = true;  ///< True: all branches of a search read the same mini-batches.
-  /// Without halving: a try that falls behind the best by this many standard errors is discarded early; 0: never.
-  double sequential = 0;
-  /// Without halving: the two best tries run this factor of the trial time before the choice. 1: no final round.
-  double final_round_factor = 1;
-  bool progress = true;  ///< True: the winner of the first search needs a loss below the one at the start.
-  /// With halving: largest factor between the current setting and those of later searches, for real parameters with a
-  /// logarithmic range; up to 1: no limit.
+  std::string on;  ///< Metric that must improve; empty: val_accuracy, else val_loss.
+  /// Largest factor between the current setting and those of later searches, for real parameters with a logarithmic
+  /// range; up to 1: no limit.
   double reach = 20;
-  /// With halving: standard errors by which the winner must be ahead of the current setting; 0: any difference.
-  double sure_standard_errors = 0;
-  /// With halving: the winner trains this factor of its steps on probation, and is discarded if its loss is worse; 0:
-  /// no probation.
-  double undo = 0;
   std::int64_t steps_per_update = 1;  ///< Steps of one update with the largest batch of a setting.
 };
 /// Returns the rules in the options of `tune`; steps_per_update keeps its default. Options that are left out have the
-/// defaults of builtin_tuners(), not those of TuneRules. `tune` is mltuner, which runs a race if its option `halving`
-/// is above 0. Errors: kInvalidArgument (`tune` is another plug-in; an option is missing, unknown or invalid; halving
-/// is 1).
+/// defaults of builtin_tuners(), not those of TuneRules. Errors: kInvalidArgument (`tune` is another plug-in than
+/// mltuner; an option is missing, unknown or invalid).
 Result<TuneRules> tune_rules(const PluginConfig& tune);
 /// Returns the rules of a recipe with the tuning mltuner, with steps_per_update. Errors: those of tune_rules(tune) and
 /// of check_batches.
 Result<TuneRules> tune_rules(const Recipe& recipe);
 /// Returns the rules of one search. TuneRules::time is multiplied by `longer` (search_length_factor). In later searches
-/// than the trial's first it is also multiplied by later_search_factor, if halving is above 0. In later searches, with
-/// or without halving, it is at least two updates of the largest batch, if an update has several steps: the next update
-/// shows what the last one did.
+/// than the trial's first it is at least two updates of the largest batch, if an update has several steps: the next
+/// update shows what the last one did.
 TuneRules rules_for_search(TuneRules rules, bool is_first, std::int64_t longer);
 
 /// Returns `space` with its logarithmic ranges of real numbers limited to at most `reach` times more or less than the
@@ -123,57 +103,41 @@ TuneRules rules_for_search(TuneRules rules, bool is_first, std::int64_t longer);
 /// there is unchanged, as are all other domains.
 space::SearchSpace narrowed_space(const space::SearchSpace& space, const space::Sample& now, double reach);
 
+/// Trends of branches in records: a branch that could have continued, and one with a loss that is far above that at the
+/// start or not finite. Old records also have "unstable" and "undone".
+inline constexpr std::string_view kConverging = "converging", kDiverged = "diverged";
+
 /// One try of a tune search with its state.
 struct Try {
   space::Sample setting;       ///< Hyper-parameters that the try trains with.
   std::vector<double> losses;  ///< One loss a step.
-  Convergence seen;            ///< Class and speed of its losses so far.
-  bool is_alive = true;        ///< True: its branch still exists.
-  bool failed = false;         ///< True: it ended by an exception or a loss that is not finite.
-  bool undone = false;         ///< True: it won, and was discarded after its probation.
+  /// Mean over the later half of its losses, minus the loss at the start, per step; 0 if it failed.
+  double slope = 0;
+  double speed = 0;       ///< Fall of the loss per step: -slope, at least 0.
+  bool is_alive = true;   ///< True: its branch still exists.
+  bool failed = false;    ///< True: it ended by an exception or a loss that is not finite.
+  bool diverged = false;  ///< True: it failed, or its losses are far above those at the start.
 };
 
 /// A searcher: returns the next setting of a search with these tries so far. nullopt: there is no further setting.
 using ProposeSetting = std::function<std::optional<space::Sample>(std::span<const Try> tries)>;
 
-/// Returns a searcher that changes one hyper-parameter at a time, each in turn, to a random value. It starts from the
-/// best setting so far, or else from `now`, which has all hyper-parameters of the space.
-ProposeSetting propose_one_parameter(space::SearchSpace space, space::Sample now, Rng rng);
-
 /// One tune search of a running trial as a function of the losses of its branches. It trains nothing: it decides which
 /// settings are tried and for how many steps, and which one wins. A setting has the tuned hyper-parameters.
 ///
-/// Published search: the trial time doubles until a branch converges, and is fixed then. Converging branches are better
-/// than unstable ones, then the higher speed is better, then the earlier try.
-///
-/// Race (rules.halving): tries that begin together are compared after each round by their losses. Those with the lower
+/// A search is a race: tries that begin together are compared after each round by their losses. Those with the lower
 /// losses continue, longer, until one is left (successive halving, Jamieson and Talwalkar 2016, of states instead of
-/// trainings).
-///
-/// Probation (rules.undo): the winner of a race trains further. It is discarded if its mean loss on these steps is
-/// above that of the current setting, or above the loss at the start if there is no current setting. The trial then
-/// returns to its state from before the search; without a current setting, new tries begin.
+/// trainings). If all diverge, further tries begin.
 class TuneSearch {
  public:
-  /// Starts a search. Branches run for at most `longest` steps, and there are at most `trials` tries; both are at least
-  /// 1.
-  ///
-  /// With `includes_current` and rules.halving, the first setting that `propose` returns must be the current one. A try
-  /// that beats it wins, even if its loss does not fall. With rules.sure_standard_errors it stays in the race to the
-  /// end. Once one other try is left, the race ends when that try is ahead of it, or behind it, by that many standard
-  /// errors. At the end of the epoch the current setting wins.
+  /// Starts a search with its first round. Branches run for at most `longest` steps, and there are at most `trials`
+  /// tries; both are at least 1. With `includes_current` the first setting that `propose` returns must be the current
+  /// one.
   TuneSearch(TuneRules rules, std::int64_t longest, std::int64_t trials, ProposeSetting propose,
              bool includes_current = false);
 
-  /// Returns the steps of the branch that updates nothing and measures the loss at the start. It depends on the rules
-  /// and the longest trial time alone, so it is the same at any time. It is 0 with
-  /// rules.halving: there the first losses of the branches, which share one state, give that loss.
-  std::int64_t start_steps() const;
-  /// Sets the loss at the start, which is the mean loss of the branch of start_steps(), and begins the first round.
-  /// NaN: there is no such branch.
-  void set_start_loss(double loss);
-  /// Returns the loss at the start: that of set_start_loss(). If that is NaN, it is known after the first round of a
-  /// race.
+  /// Returns the loss at the start: the mean of the first losses of the branches, which share one state. It is NaN
+  /// before the first round ends.
   double start_loss() const { return start_loss_; }
 
   /// Branches to train next, as indices into tries(). Each trains until it has `steps` steps in all. Empty: the search
@@ -196,51 +160,30 @@ class TuneSearch {
 
   /// Returns all tries of the search so far, in the order in which they were proposed.
   const std::vector<Try>& tries() const { return tries_; }
-  /// Returns the index into tries() of the winner of a search that is over. nullopt: no branch makes progress, because
-  /// the training has converged.
+  /// Returns the index into tries() of the winner of a search that is over. nullopt: all tries diverged, or the only
+  /// one has a loss that did not fall.
   std::optional<std::size_t> winner() const { return best_; }
-  /// Returns the number of training steps of all branches so far, with start_steps().
+  /// Returns the number of training steps of all branches so far.
   std::int64_t steps() const;
 
  private:
-  enum class Stage { kTime, kTries, kFinalRound, kRace, kProbation, kOver };
-  bool better(std::size_t a, std::size_t b) const;
-  std::vector<std::size_t> propose(std::int64_t count);
-  void find_time();
-  void race();
-  void race_current_setting(std::vector<std::size_t> order, std::size_t stay);
-  void restart_race();
-  bool begin_probation();
-  void probation();
+  void begin_race();
+  void rate(Try& tried) const;
   double first_loss() const;
-  Convergence level_of(std::span<const double> losses) const;
-  void next_tries();
-  void look();
-  void compare();
-  void end_tries();
-  void finish();
-  void retain_best(std::size_t count);
-  bool has_similar_speeds() const;
 
   TuneRules rules_;
   std::int64_t longest_, trials_;
   ProposeSetting propose_;
   bool includes_current_ = false;  ///< The first try is the current setting.
   double start_loss_ = 0;
-  Stage stage_ = Stage::kTime;
-  std::int64_t time_ = 0;  ///< Steps of a try.
-  std::int64_t look_ = 0;  ///< Checks of the current tries so far.
-  bool exhausted_ = false;
   Round round_;
   std::vector<Try> tries_;
-  std::vector<std::size_t> full_;  ///< Tries that ran the whole trial time.
   std::optional<std::size_t> best_;
-  std::int64_t won_after_ = 0;  ///< Steps after which the winner on probation had won.
 };
 
 /// Returns the factor of the steps of branches and of the wait for the next search. It doubles with each search that
-/// leaves the setting unchanged, up to 4, and is 1 after one that changed it. Without rules.halving it is 1.
-std::int64_t search_length_factor(const TuneRules& rules, std::span<const Measurement> measurements);
+/// leaves the setting unchanged, up to 4, and is 1 after one that changed it.
+std::int64_t search_length_factor(std::span<const Measurement> measurements);
 
 /// Returns true if a trial with these measurements searches before its next epoch. It does so before its first epoch.
 /// Later it waits after its best epoch and after its last search. The wait is rules.retune times search_length_factor

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -44,9 +43,7 @@ struct Scripted {
               if (tries.size() == count) return std::nullopt;
               return space::Sample{{"lr", static_cast<double>(tries.size())}};
             },
-            includes_current) {
-    search.set_start_loss(search.start_steps() == 0 ? std::nan("") : 1);
-  }
+            includes_current) {}
   /// Runs one round.
   void one_round() {
     const TuneSearch::Round round = search.round();
