@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "lanista/base/check.h"
+#include "lanista/base/enum_table.h"
 #include "lanista/model/autodiff/loss.h"
 #include "lanista/model/autodiff/step_ops.h"
 
@@ -76,15 +77,9 @@ Loss of_numbers(const std::string& name, const std::string& error, TargetKind ki
 }  // namespace
 
 std::string_view target_kind_name(TargetKind kind) {
-  switch (kind) {
-    case TargetKind::kClasses:
-      return "classes";
-    case TargetKind::kNumbers:
-      return "numbers";
-    case TargetKind::kMultilabel:
-      return "labels";
-  }
-  return "";
+  static constexpr EnumTable<TargetKind, std::string_view, 3> kNames{
+      {{TargetKind::kClasses, "classes"}, {TargetKind::kNumbers, "numbers"}, {TargetKind::kMultilabel, "labels"}}};
+  return entry_of(kNames, kind);
 }
 
 const std::vector<Loss>& losses() {

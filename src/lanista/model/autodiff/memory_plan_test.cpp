@@ -100,17 +100,23 @@ TEST(MemoryPlan, NeverExceedsUnsharedMemory) {
   }
 }
 
-TEST(MemoryPlan, ReusesTheMemoryOfAChain) {
+// Ten nodes in a row.
+Case chain_case(std::int64_t size) {
   Case c;
   graph::GraphBuilder builder;
   std::vector<Port> last;
   for (int i = 0; i < 10; ++i) {
     const NodeId id = builder.add("any", last);
     last = {{id, 0}};
-    c.size[{id, 0}] = 1000;
+    c.size[{id, 0}] = size;
   }
   c.graph = std::move(builder).take();
   c.order = c.graph.topo();
+  return c;
+}
+
+TEST(MemoryPlan, ReusesTheMemoryOfAChain) {
+  const Case c = chain_case(1000);
 
   const MemoryPlan plan = c.plan();
 
@@ -295,17 +301,8 @@ TEST(MemoryPlan, ReusesMemoryOnlyAfterLastRead) {
 }
 
 TEST(MemoryPlan, LetsKeptValuesLiveToTheEnd) {
-  Case c;
-  graph::GraphBuilder builder;
-  std::vector<Port> last;
-  for (int i = 0; i < 10; ++i) {
-    const NodeId id = builder.add("any", last);
-    last = {{id, 0}};
-    c.size[{id, 0}] = 64;
-    c.keep.push_back({id, 0});
-  }
-  c.graph = std::move(builder).take();
-  c.order = c.graph.topo();
+  Case c = chain_case(64);
+  for (const auto& [value, size] : c.size) c.keep.push_back(value);
 
   EXPECT_EQ(c.plan().bytes, 640);
 }

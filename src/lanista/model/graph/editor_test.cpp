@@ -10,15 +10,7 @@
 namespace lanista::graph {
 namespace {
 
-using testing::random_model;
-using testing::small_model;
-using testing::small_ops;
-
-Graph parsed(std::string_view text) {
-  auto graph = parse(text);
-  EXPECT_TRUE(graph.ok()) << (graph.ok() ? "" : graph.error().text());
-  return *std::move(graph);
-}
+using namespace testing;
 
 std::string committed(Editor&& edit) {
   const auto edited = std::move(edit).commit();

@@ -9,15 +9,7 @@
 namespace lanista::graph {
 namespace {
 
-using testing::random_model;
-using testing::small_model;
-using testing::small_ops;
-
-Graph parsed(std::string_view text) {
-  auto graph = parse(text);
-  EXPECT_TRUE(graph.ok()) << (graph.ok() ? "" : graph.error().text());
-  return *std::move(graph);
-}
+using namespace testing;
 
 Error refusal(std::string_view text) {
   const auto verified = verify(parsed(text), small_ops());

@@ -6,14 +6,14 @@ namespace lanista::mutate {
 namespace {
 
 using testing::base_model;
+using testing::kPad;
+using testing::kReject;
 using testing::model;
 using testing::mutated;
 using testing::mutator;
 using testing::residual_model;
 using testing::ScriptedChooser;
 
-const RepairPolicy kPad{RepairPolicy::Channels::kPad, RepairPolicy::Spatial::kPool};
-const RepairPolicy kReject{RepairPolicy::Channels::kReject, RepairPolicy::Spatial::kReject};
 const RepairPolicy kInterpolate{RepairPolicy::Channels::kProject, RepairPolicy::Spatial::kInterpolate};
 
 TEST(AddSkip, ProjectsFeatures) {

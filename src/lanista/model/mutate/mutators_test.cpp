@@ -5,13 +5,12 @@ namespace lanista::mutate {
 namespace {
 
 using testing::base_model;
+using testing::kPad;
+using testing::kReject;
 using testing::model;
 using testing::mutated;
 using testing::mutator;
 using testing::ScriptedChooser;
-
-const RepairPolicy kPad{RepairPolicy::Channels::kPad, RepairPolicy::Spatial::kPool};
-const RepairPolicy kReject{RepairPolicy::Channels::kReject, RepairPolicy::Spatial::kReject};
 
 TEST(BuiltinBase, MatchesGoldenText) {
   EXPECT_EQ(graph::to_text(base_model("small-mlp")),

@@ -5,16 +5,6 @@
 namespace lanista::graph::ops {
 namespace {
 
-OpDef activation(std::string name, std::string help, double flops_per_element, SavedValue saved) {
-  OpDef def = named_op(std::move(name), std::move(help));
-  def.infer = infer_same;
-  def.cost = elementwise_cost(flops_per_element);
-  def.family = OpFamily::kActivation;
-  def.size_flow = SizeFlow::kAny;
-  add_elementwise_gradient(def, saved);
-  return def;
-}
-
 OpDef identity_op() {
   OpDef def = named_op("identity", "Its input, unchanged.");
   def.family = OpFamily::kActivation;

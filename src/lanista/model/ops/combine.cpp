@@ -5,6 +5,14 @@
 namespace lanista::graph::ops {
 namespace {
 
+// An operator of two values of one shape, element by element.
+OpDef binary_op(std::string name, std::string help) {
+  OpDef def = named_op(std::move(name), std::move(help), 2);
+  def.infer = infer_all_equal;
+  def.cost = elementwise_cost(1);
+  return def;
+}
+
 OpDef add_op() {
   OpDef def = named_op("add", "The sum of two or more values of one shape.");
   def.family = OpFamily::kJoin;
@@ -25,11 +33,9 @@ OpDef add_op() {
 }
 
 OpDef mul_op() {
-  OpDef def = named_op("mul", "The product of two values of one shape, element by element.", 2);
+  OpDef def = binary_op("mul", "The product of two values of one shape, element by element.");
   def.family = OpFamily::kJoin;
   def.commutative = true;
-  def.infer = infer_all_equal;
-  def.cost = elementwise_cost(1);
   def.gradient = [](GradientContext& step) {
     for (std::size_t i = 0; i < 2; ++i) {
       if (step.needs_grad(i)) step.set_input_grad(i, step.emit("mul", {step.grad(), step.input(1 - i)}));
@@ -39,9 +45,7 @@ OpDef mul_op() {
 }
 
 OpDef sub_op() {
-  OpDef def = named_op("sub", "The difference of two values of one shape.", 2);
-  def.infer = infer_all_equal;
-  def.cost = elementwise_cost(1);
+  OpDef def = binary_op("sub", "The difference of two values of one shape.");
   def.gradient = [](GradientContext& step) {
     if (step.needs_grad(0)) step.set_input_grad(0, step.grad());
     if (step.needs_grad(1)) step.set_input_grad(1, step.emit("negative", {step.grad()}));
@@ -50,9 +54,7 @@ OpDef sub_op() {
 }
 
 OpDef div_op() {
-  OpDef def = named_op("div", "The quotient of two values of one shape, element by element.", 2);
-  def.infer = infer_all_equal;
-  def.cost = elementwise_cost(1);
+  OpDef def = binary_op("div", "The quotient of two values of one shape, element by element.");
   // d(a / b) = (da - (a / b) db) / b.
   def.gradient = [](GradientContext& step) {
     const Port share = step.emit("div", {step.grad(), step.input(1)});

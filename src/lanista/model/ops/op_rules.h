@@ -119,6 +119,10 @@ void add_elementwise_gradient(OpDef& def, SavedValue saved);
 std::function<void(GradientContext&)> sized_gradient(std::string op, std::vector<std::string_view> names,
                                                      std::string size = "input_size", bool reads_index = false);
 
+/// Defines an activation. All its attributes are real numbers.
+OpDef activation(std::string name, std::string help, double flops_per_element, SavedValue saved,
+                 std::vector<AttrSpec> attrs = {});
+
 /// Adds the definitions of `input` and `output` to the table. Errors: kAlreadyExists for a name in the table.
 Result<void> add_source_ops(OpTable& table);
 /// Adds the definitions of `linear` and `matmul`. Errors: kAlreadyExists.

@@ -20,24 +20,9 @@ Result<void> require_floats(const OpArgs& args) {
   return {};
 }
 
-OpDef piecewise(std::string name, std::string help, double flops_per_element, SavedValue saved,
-                std::vector<AttrSpec> attrs) {
-  OpDef def = named_op(std::move(name), std::move(help));
-  def.attrs = std::move(attrs);
-  def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
-    LANISTA_TRY(require_floats(args));
-    return infer_same(args);
-  };
-  def.cost = elementwise_cost(flops_per_element);
-  def.family = OpFamily::kActivation;
-  def.size_flow = SizeFlow::kAny;
-  add_elementwise_gradient(def, saved);
-  return def;
-}
-
 OpDef elu_op() {
-  OpDef def = piecewise("elu", "x, and alpha (exp(x) - 1) below zero.", 10, SavedValue::kOutput,
-                        {optional_real("alpha", 1, AttrRole::kStatic, "minus the limit towards minus infinity")});
+  OpDef def = activation("elu", "x, and alpha (exp(x) - 1) below zero.", 10, SavedValue::kOutput,
+                         {optional_real("alpha", 1, AttrRole::kStatic, "minus the limit towards minus infinity")});
   def.infer = [plain = def.infer](const OpArgs& args) -> Result<std::vector<ValueType>> {
     const double alpha = args.real("alpha");
     if (alpha < 0) return shape_error("alpha must not be negative, but it is " + attr_text(alpha));
@@ -47,9 +32,9 @@ OpDef elu_op() {
 }
 
 OpDef clip_op() {
-  OpDef def = piecewise("clip", "x, no smaller than min and no larger than max.", 2, SavedValue::kOutput,
-                        {optional_real("min", -kLargest, AttrRole::kStatic, "smallest value"),
-                         optional_real("max", kLargest, AttrRole::kStatic, "largest value")});
+  OpDef def = activation("clip", "x, no smaller than min and no larger than max.", 2, SavedValue::kOutput,
+                         {optional_real("min", -kLargest, AttrRole::kStatic, "smallest value"),
+                          optional_real("max", kLargest, AttrRole::kStatic, "largest value")});
   def.infer = [plain = def.infer](const OpArgs& args) -> Result<std::vector<ValueType>> {
     const double min = args.real("min"), max = args.real("max");
     if (min > max) return shape_error("min " + attr_text(min) + " is above max " + attr_text(max));
@@ -72,15 +57,29 @@ OpDef relu6_op() {
 
 }  // namespace
 
+OpDef activation(std::string name, std::string help, double flops_per_element, SavedValue saved,
+                 std::vector<AttrSpec> attrs) {
+  OpDef def = named_op(std::move(name), std::move(help));
+  def.attrs = std::move(attrs);
+  def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
+    LANISTA_TRY(require_floats(args));
+    return infer_same(args);
+  };
+  def.cost = elementwise_cost(flops_per_element);
+  def.family = OpFamily::kActivation;
+  def.size_flow = SizeFlow::kAny;
+  add_elementwise_gradient(def, saved);
+  return def;
+}
+
 Result<void> add_piecewise_ops(OpTable& table) {
-  return add_all(table,
-                 {piecewise("leaky_relu", "x, and alpha x below zero.", 2, SavedValue::kInput,
-                            {optional_real("alpha", 0.01, AttrRole::kStatic, "slope below zero")}),
-                  elu_op(), clip_op(), relu6_op(),
-                  piecewise("hard_sigmoid", "alpha x + beta, clipped to [0, 1].", 4, SavedValue::kOutput,
-                            {optional_real("alpha", 1.0 / 6, AttrRole::kStatic, "slope between the ends"),
-                             optional_real("beta", 0.5, AttrRole::kStatic, "value at zero")}),
-                  piecewise("hard_swish", "x times x / 6 + 1/2, clipped to [0, 1].", 5, SavedValue::kInput, {})});
+  return add_all(table, {activation("leaky_relu", "x, and alpha x below zero.", 2, SavedValue::kInput,
+                                    {optional_real("alpha", 0.01, AttrRole::kStatic, "slope below zero")}),
+                         elu_op(), clip_op(), relu6_op(),
+                         activation("hard_sigmoid", "alpha x + beta, clipped to [0, 1].", 4, SavedValue::kOutput,
+                                    {optional_real("alpha", 1.0 / 6, AttrRole::kStatic, "slope between the ends"),
+                                     optional_real("beta", 0.5, AttrRole::kStatic, "value at zero")}),
+                         activation("hard_swish", "x times x / 6 + 1/2, clipped to [0, 1].", 5, SavedValue::kInput)});
 }
 
 }  // namespace lanista::graph::ops

@@ -4,6 +4,16 @@
 
 namespace lanista::zoo {
 
+AxisRule keeping(std::string_view op, UnitFlow flow, AxisRule::Apply matched, AxisRule::Apply inserted) {
+  return {.op = op,
+          .flow = flow,
+          .matched = matched,
+          .inserted = inserted,
+          .sign = SignRule::kAsInputs,
+          .preserves_zero = true,
+          .preserves_mean = true};
+}
+
 const AxisRule* find_axis_rule(std::string_view op) {
   static const std::map<std::string_view, AxisRule> kRules = [] {
     std::map<std::string_view, AxisRule> out;

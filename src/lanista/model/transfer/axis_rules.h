@@ -50,6 +50,9 @@ struct AxisRule {
 /// The rule of an operator by name, or null if it has none. The pointer is valid as long as the program runs.
 const AxisRule* find_axis_rule(std::string_view op);
 
+/// The rule of an operator that keeps zeros, means and signs of its inputs.
+AxisRule keeping(std::string_view op, UnitFlow flow, AxisRule::Apply matched, AxisRule::Apply inserted = nullptr);
+
 /// The rules of the input and of operators without parameters that move, resize, reduce or mix elements, such as
 /// concat, transpose, pools, mean, softmax and matmul.
 std::vector<AxisRule> shape_rules();

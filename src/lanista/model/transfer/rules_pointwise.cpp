@@ -137,17 +137,6 @@ AxisRule activation(std::string_view op, bool zero, SignRule sign, bool keeps_no
           .keeps_nonnegative = keeps_nonnegative};
 }
 
-/// An operator that keeps zeros, means and signs of its inputs.
-AxisRule keeping(std::string_view op, AxisRule::Apply matched, AxisRule::Apply inserted) {
-  return {.op = op,
-          .flow = UnitFlow::kAll,
-          .matched = matched,
-          .inserted = inserted,
-          .sign = SignRule::kAsInputs,
-          .preserves_zero = true,
-          .preserves_mean = true};
-}
-
 }  // namespace
 
 std::vector<AxisRule> pointwise_rules() {
@@ -165,8 +154,8 @@ std::vector<AxisRule> pointwise_rules() {
       activation("hard_sigmoid", false, SignRule::kNeverNegative, false),
       activation("hard_swish", true, SignRule::kAny, false),
       {.op = "scale_by", .flow = UnitFlow::kAll, .matched = pointwise, .preserves_zero = true, .preserves_mean = true},
-      keeping("identity", pointwise, inserted_as_is),
-      keeping("dropout", pointwise, inserted_as_is),
+      keeping("identity", UnitFlow::kAll, pointwise, inserted_as_is),
+      keeping("dropout", UnitFlow::kAll, pointwise, inserted_as_is),
       {.op = "output", .flow = UnitFlow::kAll, .matched = pointwise, .preserves_zero = true, .preserves_mean = true},
       {.op = "zero",
        .flow = UnitFlow::kAll,
@@ -175,7 +164,7 @@ std::vector<AxisRule> pointwise_rules() {
        .sign = SignRule::kNeverNegative,
        .preserves_zero = true,
        .preserves_mean = true},
-      keeping("add", sum, inserted_sum),
+      keeping("add", UnitFlow::kAll, sum, inserted_sum),
       {.op = "sub", .flow = UnitFlow::kAll, .matched = pair, .preserves_zero = true, .preserves_mean = true},
       {.op = "mul", .flow = UnitFlow::kAll, .matched = pair, .sign = SignRule::kAsInputs, .preserves_zero = true},
       {.op = "div", .flow = UnitFlow::kAll, .matched = pair},

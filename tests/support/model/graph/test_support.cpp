@@ -1,11 +1,14 @@
 #include "support/model/graph/test_support.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "lanista/base/check.h"
+#include "lanista/model/graph/text.h"
 
 namespace lanista::graph::testing {
 namespace {
@@ -87,6 +90,12 @@ OpDef split() {
 }
 
 }  // namespace
+
+Graph parsed(std::string_view text) {
+  auto graph = parse(text);
+  EXPECT_TRUE(graph.ok()) << (graph.ok() ? "" : graph.error().text());
+  return *std::move(graph);
+}
 
 OpTable small_ops() {
   OpDef add = op("add", 2, -1);

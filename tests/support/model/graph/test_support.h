@@ -1,12 +1,16 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "lanista/base/rng.h"
 #include "lanista/model/graph/graph.h"
 #include "lanista/model/graph/op.h"
 
 namespace lanista::graph::testing {
+
+/// The graph of this text, not verified.
+Graph parsed(std::string_view text);
 
 /// A small operator table, to test the module without the built-in operators.
 ///

@@ -15,6 +15,9 @@
 // Models and helper functions for tests of this module.
 namespace lanista::mutate::testing {
 
+inline const RepairPolicy kPad{RepairPolicy::Channels::kPad, RepairPolicy::Spatial::kPool};
+inline const RepairPolicy kReject{RepairPolicy::Channels::kReject, RepairPolicy::Spatial::kReject};
+
 inline graph::Graph model(std::string_view text) {
   auto parsed = graph::parse(text);
   EXPECT_TRUE(parsed.ok()) << parsed.error().text();
