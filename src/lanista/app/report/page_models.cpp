@@ -6,6 +6,7 @@
 #include "lanista/app/report/model_diff.h"
 #include "lanista/app/report/page_columns.h"
 #include "lanista/app/report/page_data.h"
+#include "lanista/base/enum_table.h"
 #include "lanista/model/graph/infer.h"
 #include "lanista/model/graph/text.h"
 
@@ -59,17 +60,9 @@ double box_width(std::initializer_list<std::string> lines) {
 }
 
 std::string_view kind_name(Kind kind) {
-  switch (kind) {
-    case Kind::kSame:
-      return "same";
-    case Kind::kAdded:
-      return "added";
-    case Kind::kChanged:
-      return "changed";
-    case Kind::kRemoved:
-      return "removed";
-  }
-  return "";
+  static constexpr EnumTable<Kind, std::string_view, 4> kNames{
+      {{Kind::kSame, "same"}, {Kind::kAdded, "added"}, {Kind::kChanged, "changed"}, {Kind::kRemoved, "removed"}}};
+  return entry_of(kNames, kind);
 }
 
 json placed(const Point& point) { return {std::round(point.x * 10) / 10, std::round(point.y * 10) / 10}; }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "lanista/base/check.h"
+#include "lanista/base/enum_table.h"
 #include "lanista/io/formats/cpp_export/cpp_text.h"
 #include "lanista/io/formats/float_weights.h"
 #include "lanista/model/graph/text.h"
@@ -312,17 +313,8 @@ $calls
 for (Index i = 0; i < output_size; ++i) output[i] = static_cast<float>(yes[i] - no[i]);
 )";
 
-std::string_view blend_pattern(Blend how) {
-  switch (how) {
-    case Blend::kNumbers:
-      return kBlendNumbers;
-    case Blend::kClasses:
-      return kBlendClasses;
-    case Blend::kLabels:
-      return kBlendLabels;
-  }
-  return {};
-}
+constexpr EnumTable<Blend, std::string_view, 3> kBlendPatterns{
+    {{Blend::kNumbers, kBlendNumbers}, {Blend::kClasses, kBlendClasses}, {Blend::kLabels, kBlendLabels}}};
 
 std::string member_space(std::size_t k) { return "m" + std::to_string(k + 1); }
 
@@ -397,7 +389,9 @@ Result<std::string> to_cpp(const BlendedModel& blended, const CppExport& options
   }
   const std::string classes = std::to_string(all[0].output.dims.back());
   if (blended.how != Blend::kNumbers) out += kLogSum;
-  return out + predict_text(body + cpp_fill(blend_pattern(blended.how), {{"calls", calls}, {"classes", classes}})) +
+  return out +
+         predict_text(body +
+                      cpp_fill(entry_of(kBlendPatterns, blended.how), {{"calls", calls}, {"classes", classes}})) +
          tail_text(all[0], options);
 }
 

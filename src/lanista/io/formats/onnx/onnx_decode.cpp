@@ -58,14 +58,10 @@ class Decoder {
   Result<void> model_part(const WireReader& field, std::optional<std::string_view>& graph_message,
                           std::optional<std::int64_t>& opset) {
     switch (field.field()) {
-      case model_field::kIrVersion: {
-        LANISTA_ASSIGN(model_.ir_version, field.integer());
-        return {};
-      }
-      case model_field::kProducer: {
-        LANISTA_ASSIGN(model_.producer, text_of(field));
-        return {};
-      }
+      case model_field::kIrVersion:
+        return read_into(model_.ir_version, field.integer());
+      case model_field::kProducer:
+        return read_into(model_.producer, text_of(field));
       case model_field::kGraph: {
         if (graph_message) return malformed("the model has two graphs");
         LANISTA_ASSIGN(graph_message, field.bytes());
@@ -134,10 +130,8 @@ class Decoder {
         LANISTA_ASSIGN(const std::string_view message, field.bytes());
         return read_node(message);
       }
-      case graph_field::kName: {
-        LANISTA_ASSIGN(model_.graph_name, text_of(field));
-        return {};
-      }
+      case graph_field::kName:
+        return read_into(model_.graph_name, text_of(field));
       case graph_field::kInitializers: {
         LANISTA_ASSIGN(const std::string_view message, field.bytes());
         LANISTA_ASSIGN(Tensor tensor, read_tensor(message, integers_, external_));
@@ -178,18 +172,12 @@ class Decoder {
         (field.field() == node_field::kInputs ? node.inputs : node.outputs).push_back(std::move(name));
         return {};
       }
-      case node_field::kName: {
-        LANISTA_ASSIGN(node.name, text_of(field));
-        return {};
-      }
-      case node_field::kOp: {
-        LANISTA_ASSIGN(node.op, text_of(field));
-        return {};
-      }
-      case node_field::kDomain: {
-        LANISTA_ASSIGN(domain, text_of(field));
-        return {};
-      }
+      case node_field::kName:
+        return read_into(node.name, text_of(field));
+      case node_field::kOp:
+        return read_into(node.op, text_of(field));
+      case node_field::kDomain:
+        return read_into(domain, text_of(field));
       case node_field::kAttributes: {
         LANISTA_TRY(check_count(attributes_++, kMaxAttributes, "attributes"));
         LANISTA_ASSIGN(const std::string_view message, field.bytes());
@@ -215,30 +203,18 @@ class Decoder {
 
   Result<void> attribute_part(const WireReader& field, AttributeParts& parts) {
     switch (field.field()) {
-      case attribute_field::kName: {
-        LANISTA_ASSIGN(parts.name, text_of(field));
-        return {};
-      }
-      case attribute_field::kType: {
-        LANISTA_ASSIGN(parts.type, field.varint());
-        return {};
-      }
-      case attribute_field::kFloat: {
-        LANISTA_ASSIGN(parts.real, field.fixed_float());
-        return {};
-      }
-      case attribute_field::kInt: {
-        LANISTA_ASSIGN(parts.integer, field.integer());
-        return {};
-      }
-      case attribute_field::kString: {
-        LANISTA_ASSIGN(parts.text, text_of(field));
-        return {};
-      }
-      case attribute_field::kTensor: {
-        LANISTA_ASSIGN(parts.tensor, field.bytes());
-        return {};
-      }
+      case attribute_field::kName:
+        return read_into(parts.name, text_of(field));
+      case attribute_field::kType:
+        return read_into(parts.type, field.varint());
+      case attribute_field::kFloat:
+        return read_into(parts.real, field.fixed_float());
+      case attribute_field::kInt:
+        return read_into(parts.integer, field.integer());
+      case attribute_field::kString:
+        return read_into(parts.text, text_of(field));
+      case attribute_field::kTensor:
+        return read_into(parts.tensor, field.bytes());
       case attribute_field::kFloats:
         return for_each_fixed<float>(field, [&](float value) -> Result<void> {
           parts.reals.push_back(value);

@@ -61,14 +61,10 @@ Result<void> read_part(TensorParts& parts, const WireReader& field) {
   switch (field.field()) {
     case tensor_field::kDims:
       return for_each_integer(field, [&](std::int64_t dim) { return add_dim(parts, dim); });
-    case tensor_field::kType: {
-      LANISTA_ASSIGN(parts.type, field.varint());
-      return {};
-    }
-    case tensor_field::kName: {
-      LANISTA_ASSIGN(parts.tensor.name, field.bytes());
-      return {};
-    }
+    case tensor_field::kType:
+      return read_into(parts.type, field.varint());
+    case tensor_field::kName:
+      return read_into(parts.tensor.name, field.bytes());
     case tensor_field::kRaw: {
       if (parts.raw) return malformed("a tensor has two fields raw_data");
       LANISTA_ASSIGN(parts.raw, field.bytes());

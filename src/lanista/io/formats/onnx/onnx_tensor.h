@@ -36,6 +36,13 @@ Result<std::string> text_of(const WireReader& field);
 /// Key and value of the current field, a StringStringEntryProto; absent ones are empty. Errors: kDataLoss.
 Result<std::pair<std::string, std::string>> read_entry(const WireReader& field);
 
+/// Puts what was read into `to`. Errors: that of `from`.
+template <class To, class From>
+Result<void> read_into(To& to, Result<From> from) {
+  LANISTA_ASSIGN(to, std::move(from));
+  return {};
+}
+
 /// Calls `visit(const WireReader&)` for every field of a message. Errors: kDataLoss for broken bytes; those of `visit`.
 template <class Visit>
 Result<void> for_each_field(std::string_view message, Visit&& visit) {

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "lanista/base/check.h"
+#include "lanista/base/enum_table.h"
 
 namespace lanista::formats {
 namespace {
@@ -40,18 +41,11 @@ T fixed_value(std::string_view bytes) {
 }
 
 const char* type_name(WireReader::Type type) {
-  switch (type) {
-    case WireReader::Type::kVarint:
-      return "a number";
-    case WireReader::Type::kFixed64:
-      return "8 fixed bytes";
-    case WireReader::Type::kBytes:
-      return "bytes";
-    case WireReader::Type::kFixed32:
-      return "4 fixed bytes";
-  }
-  LANISTA_CHECK(false, "unknown wire type");
-  return "";
+  static constexpr EnumTable<WireReader::Type, const char*, 4> kNames{{{WireReader::Type::kVarint, "a number"},
+                                                                       {WireReader::Type::kFixed64, "8 fixed bytes"},
+                                                                       {WireReader::Type::kBytes, "bytes"},
+                                                                       {WireReader::Type::kFixed32, "4 fixed bytes"}}};
+  return entry_of(kNames, type);
 }
 
 }  // namespace
