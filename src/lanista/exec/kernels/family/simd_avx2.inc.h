@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "lanista/exec/kernels/family/simd_types.inc.h"
+
 namespace lanista::kernels::LANISTA_KERNEL_LEVEL {
 namespace {
 
@@ -15,13 +17,7 @@ template <class T>
 struct Simd;
 
 template <>
-struct Simd<float> {
-  using Element = float;
-  typedef float V __attribute__((vector_size(32)));
-  typedef std::int32_t I __attribute__((vector_size(32)));
-  using Int = std::int32_t;
-  static constexpr std::int64_t kWidth = 8;
-
+struct Simd<float> : VectorTypes<float, 32> {
   static V set(float x) { return _mm256_set1_ps(x); }
   static V load(const float* p) { return _mm256_loadu_ps(p); }
   static void store(float* p, V v) { _mm256_storeu_ps(p, v); }
@@ -59,13 +55,7 @@ struct Simd<float> {
 };
 
 template <>
-struct Simd<double> {
-  using Element = double;
-  typedef double V __attribute__((vector_size(32)));
-  typedef std::int64_t I __attribute__((vector_size(32)));
-  using Int = std::int64_t;
-  static constexpr std::int64_t kWidth = 4;
-
+struct Simd<double> : VectorTypes<double, 32> {
   static V set(double x) { return _mm256_set1_pd(x); }
   static V load(const double* p) { return _mm256_loadu_pd(p); }
   static void store(double* p, V v) { _mm256_storeu_pd(p, v); }

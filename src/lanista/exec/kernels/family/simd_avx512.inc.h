@@ -13,13 +13,7 @@ template <class T>
 struct Wide;
 
 template <>
-struct Wide<float> {
-  using Element = float;
-  typedef float V __attribute__((vector_size(64)));
-  typedef std::int32_t I __attribute__((vector_size(64)));
-  using Int = std::int32_t;
-  static constexpr std::int64_t kWidth = 16;
-
+struct Wide<float> : VectorTypes<float, 64> {
   static __mmask16 mask(std::int64_t n) { return static_cast<__mmask16>((1U << static_cast<unsigned>(n)) - 1U); }
   static V set(float x) { return _mm512_set1_ps(x); }
   static V load(const float* p) { return _mm512_loadu_ps(p); }
@@ -41,13 +35,7 @@ struct Wide<float> {
 };
 
 template <>
-struct Wide<double> {
-  using Element = double;
-  typedef double V __attribute__((vector_size(64)));
-  typedef std::int64_t I __attribute__((vector_size(64)));
-  using Int = std::int64_t;
-  static constexpr std::int64_t kWidth = 8;
-
+struct Wide<double> : VectorTypes<double, 64> {
   static __mmask8 mask(std::int64_t n) { return static_cast<__mmask8>((1U << static_cast<unsigned>(n)) - 1U); }
   static V set(double x) { return _mm512_set1_pd(x); }
   static V load(const double* p) { return _mm512_loadu_pd(p); }

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "lanista/exec/kernels/family/simd_types.inc.h"
+
 namespace lanista::kernels::LANISTA_KERNEL_LEVEL {
 namespace {
 
@@ -16,13 +18,7 @@ template <class T>
 using Wide = Simd<T>;  // what products run on
 
 template <>
-struct Simd<float> {
-  using Element = float;
-  typedef float V __attribute__((vector_size(16)));
-  typedef std::int32_t I __attribute__((vector_size(16)));
-  using Int = std::int32_t;
-  static constexpr std::int64_t kWidth = 4;
-
+struct Simd<float> : VectorTypes<float, 16> {
   static V set(float x) { return _mm_set1_ps(x); }
   static V load(const float* p) { return _mm_loadu_ps(p); }
   static void store(float* p, V v) { _mm_storeu_ps(p, v); }
@@ -52,13 +48,7 @@ struct Simd<float> {
 };
 
 template <>
-struct Simd<double> {
-  using Element = double;
-  typedef double V __attribute__((vector_size(16)));
-  typedef std::int64_t I __attribute__((vector_size(16)));
-  using Int = std::int64_t;
-  static constexpr std::int64_t kWidth = 2;
-
+struct Simd<double> : VectorTypes<double, 16> {
   static V set(double x) { return _mm_set1_pd(x); }
   static V load(const double* p) { return _mm_loadu_pd(p); }
   static void store(double* p, V v) { _mm_storeu_pd(p, v); }
