@@ -77,44 +77,41 @@ std::string text(const ConvShape& s) {
   return out;
 }
 
-/// Calls f(x offset, w offset, y offset) for every product of a convolution in the order n, oh, ow, kh, kw, ci, co.
+/// Calls f(x offset, w offset, y offset) for the product of input channel `i` of a group and output channel `o`, unless
+/// the tap is outside the image.
+template <class F>
+void term_at(const ConvShape& s, std::int64_t n, std::int64_t oh, std::int64_t ow, std::int64_t kh, std::int64_t kw,
+             std::int64_t i, std::int64_t o, F f) {
+  const std::int64_t ci = s.ci / s.groups, co = s.co / s.groups;
+  const std::int64_t h = oh * s.stride_h - s.pad_h + kh * s.dilation_h;
+  const std::int64_t w = ow * s.stride_w - s.pad_w + kw * s.dilation_w;
+  if (h < 0 || h >= s.h || w < 0 || w >= s.w) return;
+  f(((n * s.h + h) * s.w + w) * s.ci + o / co * ci + i, ((kh * s.kw + kw) * ci + i) * s.co + o,
+    ((n * s.oh + oh) * s.ow + ow) * s.co + o);
+}
+
+/// Calls f for every product of a convolution in the order n, oh, ow, kh, kw, ci, co.
 template <class F>
 void for_terms(const ConvShape& s, F f) {
-  const std::int64_t ci = s.ci / s.groups, co = s.co / s.groups;
   for (std::int64_t n = 0; n < s.n; ++n)
     for (std::int64_t oh = 0; oh < s.oh; ++oh)
       for (std::int64_t ow = 0; ow < s.ow; ++ow)
         for (std::int64_t kh = 0; kh < s.kh; ++kh)
-          for (std::int64_t kw = 0; kw < s.kw; ++kw) {
-            const std::int64_t h = oh * s.stride_h - s.pad_h + kh * s.dilation_h;
-            const std::int64_t w = ow * s.stride_w - s.pad_w + kw * s.dilation_w;
-            if (h < 0 || h >= s.h || w < 0 || w >= s.w) continue;
-            for (std::int64_t i = 0; i < ci; ++i)
-              for (std::int64_t o = 0; o < s.co; ++o) {
-                f(((n * s.h + h) * s.w + w) * s.ci + o / co * ci + i, ((kh * s.kw + kw) * ci + i) * s.co + o,
-                  ((n * s.oh + oh) * s.ow + ow) * s.co + o);
-              }
-          }
+          for (std::int64_t kw = 0; kw < s.kw; ++kw)
+            for (std::int64_t i = 0; i < s.ci / s.groups; ++i)
+              for (std::int64_t o = 0; o < s.co; ++o) term_at(s, n, oh, ow, kh, kw, i, o, f);
 }
 
 /// The same products for the data gradient: per input element ascending kh, kw, co.
 template <class F>
 void for_data_terms(const ConvShape& s, F f) {
-  const std::int64_t ci = s.ci / s.groups, co = s.co / s.groups;
   for (std::int64_t kh = 0; kh < s.kh; ++kh)
     for (std::int64_t kw = 0; kw < s.kw; ++kw)
       for (std::int64_t n = 0; n < s.n; ++n)
         for (std::int64_t oh = 0; oh < s.oh; ++oh)
-          for (std::int64_t ow = 0; ow < s.ow; ++ow) {
-            const std::int64_t h = oh * s.stride_h - s.pad_h + kh * s.dilation_h;
-            const std::int64_t w = ow * s.stride_w - s.pad_w + kw * s.dilation_w;
-            if (h < 0 || h >= s.h || w < 0 || w >= s.w) continue;
+          for (std::int64_t ow = 0; ow < s.ow; ++ow)
             for (std::int64_t o = 0; o < s.co; ++o)
-              for (std::int64_t i = 0; i < ci; ++i) {
-                f(((n * s.h + h) * s.w + w) * s.ci + o / co * ci + i, ((kh * s.kw + kw) * ci + i) * s.co + o,
-                  ((n * s.oh + oh) * s.ow + ow) * s.co + o);
-              }
-          }
+              for (std::int64_t i = 0; i < s.ci / s.groups; ++i) term_at(s, n, oh, ow, kh, kw, i, o, f);
 }
 
 TEST(Conv2d, EqualsItsScalarDefinitionToTheBit) {

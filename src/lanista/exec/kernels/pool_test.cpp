@@ -3,25 +3,24 @@
 namespace lanista::kernels {
 namespace {
 
+/// One to three images up to this size.
+PoolShape images(Rng& rng, std::int64_t side, std::int64_t channels) {
+  PoolShape s{};
+  s.n = rng.between(1, 3);
+  s.h = rng.between(1, side);
+  s.w = rng.between(1, side);
+  s.c = rng.between(1, channels);
+  return s;
+}
+
 std::vector<PoolShape> pool_shapes() {
   std::vector<PoolShape> all;
   Rng rng(51);
   while (all.size() < 40) {
-    PoolShape s{rng.between(1, 3),
-                rng.between(1, 12),
-                rng.between(1, 12),
-                rng.between(1, 40),
-                0,
-                0,
-                rng.between(1, 4),
-                rng.between(1, 4),
-                rng.between(1, 3),
-                rng.between(1, 3),
-                0,
-                0,
-                0,
-                0,
-                rng.bernoulli(0.5)};
+    PoolShape s = images(rng, 12, 40);
+    for (std::int64_t* side : {&s.kh, &s.kw}) *side = rng.between(1, 4);
+    for (std::int64_t* stride : {&s.stride_h, &s.stride_w}) *stride = rng.between(1, 3);
+    s.count_include_pad = rng.bernoulli(0.5);
     s.pad_h = rng.between(0, s.kh / 2);
     s.pad_w = rng.between(0, s.kw / 2);
     s.pad_bottom = rng.between(0, s.kh / 2);
@@ -140,41 +139,23 @@ TEST(AvgPool, CutsACeilModeWindowAtTheEndOfThePadding) {
 
 TEST(AdaptiveAvgPool, UsesOverlappingWindowsThatCoverTheImage) {
   for_every_case(54, std::views::iota(0, 40), []<class T>(T, Isa, const auto& family, Rng& rng, int) {
-    PoolShape s{rng.between(1, 3),
-                rng.between(1, 9),
-                rng.between(1, 9),
-                rng.between(1, 20),
-                rng.between(1, 7),
-                rng.between(1, 7),
-                0,
-                0,
-                0,
-                0,
-                0,
-                0,
-                0,
-                0,
-                false};
-    const std::int64_t outputs = s.n * s.oh * s.ow * s.c;
-    const auto x = random_values<T>(rng, s.n * s.h * s.w * s.c), dy = random_values<T>(rng, outputs);
-    std::vector<T> want(index(outputs)), want_dx(x.size());
-    for (std::int64_t o = 0; o < outputs; ++o) {
-      const std::int64_t c = o % s.c, ow = o / s.c % s.ow, oh = o / (s.c * s.ow) % s.oh, n = o / (s.c * s.ow * s.oh);
-      const double end_h = std::ceil(static_cast<double>((oh + 1) * s.h) / static_cast<double>(s.oh));
-      const double end_w = std::ceil(static_cast<double>((ow + 1) * s.w) / static_cast<double>(s.ow));
-      std::vector<std::size_t> cells;
-      for (std::int64_t h = oh * s.h / s.oh; static_cast<double>(h) < end_h; ++h)
-        for (std::int64_t w = ow * s.w / s.ow; static_cast<double>(w) < end_w; ++w)
-          cells.push_back(index(((n * s.h + h) * s.w + w) * s.c + c));
-      for (const std::size_t cell : cells) want[index(o)] += x[cell];
-      want[index(o)] /= static_cast<T>(cells.size());
-      for (const std::size_t cell : cells) want_dx[cell] += dy[index(o)] / static_cast<T>(cells.size());
-    }
-    Guarded<T> y(outputs), dx(s.n * s.h * s.w * s.c);
-    family.adaptive_avg_pool(s, x.data(), y.data());
-    family.adaptive_avg_pool_grad(s, dy.data(), dx.data());
-    EXPECT_TRUE(same_bytes(want, y));
-    EXPECT_TRUE(same_bytes(want_dx, dx));
+    PoolShape s = images(rng, 9, 20);
+    for (std::int64_t* side : {&s.oh, &s.ow}) *side = rng.between(1, 7);
+    const auto define = [&](const auto& x, const auto& dy, auto& want, auto& want_dx) {
+      for (std::int64_t o = 0; o < std::ssize(want); ++o) {
+        const std::int64_t c = o % s.c, ow = o / s.c % s.ow, oh = o / (s.c * s.ow) % s.oh, n = o / (s.c * s.ow * s.oh);
+        const double end_h = std::ceil(static_cast<double>((oh + 1) * s.h) / static_cast<double>(s.oh));
+        const double end_w = std::ceil(static_cast<double>((ow + 1) * s.w) / static_cast<double>(s.ow));
+        std::vector<std::size_t> cells;
+        for (std::int64_t h = oh * s.h / s.oh; static_cast<double>(h) < end_h; ++h)
+          for (std::int64_t w = ow * s.w / s.ow; static_cast<double>(w) < end_w; ++w)
+            cells.push_back(index(((n * s.h + h) * s.w + w) * s.c + c));
+        for (const std::size_t cell : cells) want[index(o)] += x[cell];
+        want[index(o)] /= static_cast<T>(cells.size());
+        for (const std::size_t cell : cells) want_dx[cell] += dy[index(o)] / static_cast<T>(cells.size());
+      }
+    };
+    expect_images<T>(rng, s, family.adaptive_avg_pool, family.adaptive_avg_pool_grad, define);
   });
 }
 

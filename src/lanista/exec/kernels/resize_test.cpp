@@ -35,37 +35,27 @@ void for_corners(const ResizeShape& s, F f) {
 
 TEST(Resize, BilinearTakesTheFourCellsInTheirOrder) {
   for_every_case(92, resize_shapes(), []<class T>(T, Isa isa, const auto& family, Rng& rng, const ResizeShape& s) {
-    const std::int64_t outputs = s.n * s.oh * s.ow * s.c;
-    const auto x = random_values<T>(rng, s.n * s.h * s.w * s.c), dy = random_values<T>(rng, outputs);
-    std::vector<T> want(index(outputs)), want_dx(x.size());
-    for_corners<T>(s, [&](auto o, auto i, T weight) {
-      want[o] = term(isa, weight, x[i], want[o]);
-      want_dx[i] = term(isa, weight, dy[o], want_dx[i]);
-    });
-    Guarded<T> y(outputs), dx(s.n * s.h * s.w * s.c);
-    family.resize_bilinear(s, x.data(), y.data());
-    family.resize_bilinear_grad(s, dy.data(), dx.data());
-    EXPECT_TRUE(same_bytes(want, y));
-    EXPECT_TRUE(same_bytes(want_dx, dx));
+    const auto define = [&](const auto& x, const auto& dy, auto& want, auto& want_dx) {
+      for_corners<T>(s, [&](auto o, auto i, T weight) {
+        want[o] = term(isa, weight, x[i], want[o]);
+        want_dx[i] = term(isa, weight, dy[o], want_dx[i]);
+      });
+    };
+    expect_images<T>(rng, s, family.resize_bilinear, family.resize_bilinear_grad, define);
   });
 }
 
 TEST(Resize, NearestCopiesOneCellAndSumsItsGradients) {
   for_every_case(93, resize_shapes(), []<class T>(T, Isa, const auto& family, Rng& rng, const ResizeShape& s) {
-    const std::int64_t outputs = s.n * s.oh * s.ow * s.c;
-    const auto x = random_values<T>(rng, s.n * s.h * s.w * s.c), dy = random_values<T>(rng, outputs);
-    std::vector<T> want(index(outputs)), want_dx(x.size());
-    for (std::int64_t o = 0; o < outputs; ++o) {
-      const std::int64_t c = o % s.c, ow = o / s.c % s.ow, oh = o / (s.c * s.ow) % s.oh, n = o / (s.c * s.ow * s.oh);
-      const std::size_t i = index(((n * s.h + oh * s.h / s.oh) * s.w + ow * s.w / s.ow) * s.c + c);
-      want[index(o)] = x[i];
-      want_dx[i] += dy[index(o)];
-    }
-    Guarded<T> y(outputs), dx(s.n * s.h * s.w * s.c);
-    family.resize_nearest(s, x.data(), y.data());
-    family.resize_nearest_grad(s, dy.data(), dx.data());
-    EXPECT_TRUE(same_bytes(want, y));
-    EXPECT_TRUE(same_bytes(want_dx, dx));
+    const auto define = [&](const auto& x, const auto& dy, auto& want, auto& want_dx) {
+      for (std::int64_t o = 0; o < std::ssize(want); ++o) {
+        const std::int64_t c = o % s.c, ow = o / s.c % s.ow, oh = o / (s.c * s.ow) % s.oh, n = o / (s.c * s.ow * s.oh);
+        const std::size_t i = index(((n * s.h + oh * s.h / s.oh) * s.w + ow * s.w / s.ow) * s.c + c);
+        want[index(o)] = x[i];
+        want_dx[i] += dy[index(o)];
+      }
+    };
+    expect_images<T>(rng, s, family.resize_nearest, family.resize_nearest_grad, define);
   });
 }
 

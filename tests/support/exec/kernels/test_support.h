@@ -108,4 +108,19 @@ void for_every_case(std::uint64_t seed, const Cases& cases, Body body) {
   });
 }
 
+/// Checks a kernel from images of shape `s` to others, and its gradient, to the bit, on random values.
+/// `define(x, dy, want, want_dx)` adds what the two must give to zeros.
+template <class T, class Shape, class Kernel, class Define>
+void expect_images(Rng& rng, const Shape& s, Kernel forward, Kernel gradient, Define define) {
+  const std::int64_t outputs = s.n * s.oh * s.ow * s.c;
+  const auto x = random_values<T>(rng, s.n * s.h * s.w * s.c), dy = random_values<T>(rng, outputs);
+  std::vector<T> want(index(outputs)), want_dx(x.size());
+  define(x, dy, want, want_dx);
+  Guarded<T> y(outputs), dx(s.n * s.h * s.w * s.c);
+  forward(s, x.data(), y.data());
+  gradient(s, dy.data(), dx.data());
+  EXPECT_TRUE(same_bytes(want, y));
+  EXPECT_TRUE(same_bytes(want_dx, dx));
+}
+
 }  // namespace lanista::kernels
