@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <deque>
+#include <iterator>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "lanista/exec/train/branch_point.h"
-#include "lanista/exec/train/branches.h"
 
 namespace lanista::train {
 namespace {
@@ -20,56 +21,84 @@ class SearchBranches {
   /// Trains the branches of a round. Returns false if stopped.
   Result<bool> train_round(study::TuneSearch& search) {
     const study::TuneSearch::Round& round = search.round();
-    const auto width = static_cast<std::size_t>(group_.lanes());
+    const auto width = static_cast<std::size_t>(group_.lanes()), steps = static_cast<std::size_t>(round.steps);
+    branches_.resize(search.tries().size());
     for (std::size_t first = 0; first < round.branches.size(); first += width) {
       const auto indices = std::span(round.branches).subspan(first, std::min(width, round.branches.size() - first));
-      // All branches of a round have equal numbers of steps.
-      const std::int64_t steps = round.steps - std::ssize(search.tries()[indices.front()].losses);
-      std::vector<BranchLane> lanes;
+      std::vector<TrialBranch*> lanes;
       for (const std::size_t i : indices) {
-        LANISTA_ASSIGN(TrialRun * branch, branch_of(search, i));
-        lanes.push_back({branch, std::exchange(unreported_losses_[i], {}), ""});
+        lanes.push_back(&branches_[i]);
+        if (branches_[i].run) continue;
+        LANISTA_ASSIGN(TrialRun fork, BranchPoint(run_).fork(search.tries()[i].setting));
+        branches_[i].run.emplace(std::move(fork));
       }
-      if (!train_branches(group_, lanes, steps, should_stop_)) return false;
-      for (std::size_t k = 0; k < lanes.size(); ++k) {
-        const std::span<const double> losses(lanes[k].losses);
-        const std::span<const double> due = losses.first(std::min(losses.size(), static_cast<std::size_t>(steps)));
-        search.add_losses(indices[k], due);
-        unreported_losses_[indices[k]].assign(losses.begin() + std::ssize(due), losses.end());
-        if (!lanes[k].failure.empty()) search.mark_failed(indices[k]);
+      if (!train_together(lanes, steps)) return false;
+      for (const std::size_t i : indices) {
+        const std::span<const double> losses(branches_[i].losses);
+        search.add_losses(i, losses.first(std::min(losses.size(), steps)).subspan(search.tries()[i].losses.size()));
+        if (!branches_[i].failure.empty()) search.mark_failed(i);
       }
     }
     search.end_round();
-    for (std::size_t i = 0; i < runs_.size(); ++i) {
-      if (!search.tries()[i].is_alive) runs_[i].reset();  // frees its memory
+    for (std::size_t i = 0; i < branches_.size(); ++i) {
+      if (!search.tries()[i].is_alive) branches_[i].run.reset();  // frees its memory
     }
     return true;
   }
 
-  TrialRun& at(std::size_t i) { return *runs_[i]; }
-  /// Returns the steps of a branch with losses that were not yet reported: those of its last update.
-  std::int64_t num_unreported_steps(std::size_t i) const {
-    return i < unreported_losses_.size() ? std::ssize(unreported_losses_[i]) : 0;
-  }
+  TrialRun& at(std::size_t i) { return *branches_[i].run; }
+  /// Returns the steps of a branch. Its last update may have more of them than the search needed.
+  std::int64_t num_steps(std::size_t i) const { return std::ssize(branches_[i].losses); }
 
  private:
-  Result<TrialRun*> branch_of(const study::TuneSearch& search, std::size_t i) {
-    if (runs_.size() <= i) {
-      runs_.resize(i + 1);
-      unreported_losses_.resize(i + 1);
+  struct TrialBranch {
+    std::optional<TrialRun> run;  // none: not begun, or freed
+    std::vector<double> losses;   // mean loss over the rows of each step; steps of one update share a value
+    std::string failure;          // why it stopped early; empty: it did not
+  };
+
+  /// Trains branches until each has `steps` losses, or failed. The last update may exceed that number. There are at
+  /// most as many branches as lanes. Returns false if stopped.
+  bool train_together(std::span<TrialBranch* const> lanes, std::size_t steps) {
+    while (true) {
+      // The branches with the fewest steps are next: an update of a larger batch is several steps.
+      std::size_t fewest_steps = steps;
+      for (const TrialBranch* lane : lanes) {
+        if (lane->failure.empty()) fewest_steps = std::min(fewest_steps, lane->losses.size());
+      }
+      if (fewest_steps == steps) return true;
+      std::vector<TrialBranch*> next;
+      std::ranges::copy_if(lanes, std::back_inserter(next), [&](const TrialBranch* lane) {
+        return lane->failure.empty() && lane->losses.size() == fewest_steps;
+      });
+      if (should_stop_()) return false;
+      struct Update {
+        std::size_t steps;
+        double rows, loss_before;
+      };
+      std::vector<Update> updates;
+      std::vector<TrialRun*> runs;
+      for (TrialBranch* lane : next) {
+        const UpdatePlan plan = lane->run->updates();
+        runs.push_back(&*lane->run);
+        updates.push_back({static_cast<std::size_t>(plan.steps_in_next()), static_cast<double>(plan.rows_in_next()),
+                           lane->run->progress().loss_sum()});
+      }
+      std::vector<StepResult> results(runs.size());
+      group_.step(runs, results);
+      for (std::size_t i = 0; i < runs.size(); ++i) {
+        next[i]->failure = results[i].failure;
+        if (!results[i].failure.empty()) continue;
+        const double loss = (runs[i]->progress().loss_sum() - updates[i].loss_before) / updates[i].rows;
+        next[i]->losses.insert(next[i]->losses.end(), updates[i].steps, loss);
+      }
     }
-    if (!runs_[i]) {
-      LANISTA_ASSIGN(TrialRun branch, BranchPoint(run_).fork(search.tries()[i].setting));
-      runs_[i].emplace(std::move(branch));
-    }
-    return &*runs_[i];
   }
 
   LaneGroup& group_;
   TrialRun& run_;
   const std::function<bool()>& should_stop_;
-  std::deque<std::optional<TrialRun>> runs_;            // of each try; none: not begun, or freed
-  std::vector<std::vector<double>> unreported_losses_;  // of each try: losses not yet given to the search
+  std::deque<TrialBranch> branches_;  // of each try
 };
 
 std::vector<study::Branch> branch_records(const study::TuneSearch& search, const SearchBranches& branches,
@@ -77,7 +106,7 @@ std::vector<study::Branch> branch_records(const study::TuneSearch& search, const
   std::vector<study::Branch> out{{step, {}, 0, "start", search.start_loss(), false}};
   for (std::size_t i = 0; i < search.tries().size(); ++i) {
     const study::Try& tried = search.tries()[i];
-    out.push_back({step, tried.setting, std::ssize(tried.losses) + branches.num_unreported_steps(i),
+    out.push_back({step, tried.setting, branches.num_steps(i),
                    std::string(tried.diverged ? study::kDiverged : study::kConverging), tried.speed,
                    search.winner() == i});
   }
