@@ -29,7 +29,7 @@ Result<study::StudyConfig> read_study(std::string_view text, const std::string& 
 /// Reads the resolved file that the log of a study has. Settings that did not exist when it was written get their old
 /// meaning: without `train.keep` the last epoch counts, without `train.ties` the earlier of equal results.
 /// `cluster.program` has no effect and is listed in StudyConfig::ignored. Settings that were removed since are listed
-/// in StudyConfig::removed, unless they have the value that changed nothing. Errors: kInvalidArgument, as for
+/// in StudyConfig::removed. Those with the value that changed nothing are left out. Errors: kInvalidArgument, as for
 /// read_study().
 Result<study::StudyConfig> read_stored_study(std::string_view text, const std::string& file);
 
