@@ -7,11 +7,12 @@
 #include <tuple>
 
 #include "lanista/base/check.h"
-#include "lanista/search/study/record_fields.h"
+#include "lanista/search/study/record_table.h"
 
 namespace lanista::study {
 namespace {
 
+using fields::FieldTable;
 using nlohmann::json;
 using Selections = std::vector<std::int64_t>;
 
@@ -29,6 +30,20 @@ std::int64_t models_in(const Selections& selections) {
   return std::ranges::count_if(selections, [](std::int64_t count) { return count > 0; });
 }
 
+void table(FieldTable& t, Ensemble::Member& member) {
+  t("trial", member.trial).at_least(1, "draws", member.selections);
+}
+
+void table(FieldTable& t, Ensemble& ensemble) {
+  t.list("members", ensemble.members, table);
+  std::set<TrialId> trials;
+  for (const Ensemble::Member& member : ensemble.members) {
+    t.check(trials.insert(member.trial).second, "an ensemble has a trial twice");
+  }
+  t.check(!ensemble.members.empty(), "an ensemble without members");
+  t("validation", ensemble.validation)("test", ensemble.test);
+}
+
 bool is_clearly_less(double a, double b) { return a < b - kRounding * std::max(std::abs(a), std::abs(b)); }
 
 }  // namespace
@@ -41,30 +56,8 @@ std::vector<double> Ensemble::shares() const {
   return out;
 }
 
-json ensemble_json(const Ensemble& ensemble) {
-  json members = json::array();
-  for (const Ensemble::Member& member : ensemble.members) {
-    members.push_back({{"trial", member.trial.value}, {"draws", member.selections}});
-  }
-  return {{"members", members},
-          {"validation", fields::metrics_json(ensemble.validation)},
-          {"test", fields::metrics_json(ensemble.test)}};
-}
-
-Ensemble read_ensemble(const json& object) {
-  Ensemble out;
-  std::set<TrialId> seen;
-  for (const json& each : fields::array(object, "members")) {
-    const Ensemble::Member member{fields::trial(each, "trial"), fields::integer(each, "draws")};
-    if (member.selections < 1) throw fields::Malformed{"'draws' is below 1"};
-    if (!seen.insert(member.trial).second) throw fields::Malformed{"an ensemble has a trial twice"};
-    out.members.push_back(member);
-  }
-  if (out.members.empty()) throw fields::Malformed{"an ensemble without members"};
-  out.validation = fields::metrics(object, "validation");
-  out.test = fields::metrics(object, "test");
-  return out;
-}
+json ensemble_json(const Ensemble& ensemble) { return fields::write_table(ensemble, table); }
+Ensemble read_ensemble(const json& in) { return fields::read_part<Ensemble>(in, table); }
 
 Result<Selections> select_ensemble(std::size_t models, std::int64_t most, const EnsembleLoss& loss) {
   LANISTA_CHECK(models > 0, "an ensemble of an empty library");

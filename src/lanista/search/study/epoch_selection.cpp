@@ -2,13 +2,25 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <iterator>
 
 #include "lanista/base/check.h"
 #include "lanista/search/study/pareto.h"
-#include "lanista/search/study/record_fields.h"
+#include "lanista/search/study/record_table.h"
 
 namespace lanista::study {
+namespace {
+
+void table(fields::FieldTable& t, Goal& goal) { t("maximize", goal.maximize)("metric", goal.metric); }
+
+void table(fields::FieldTable& t, SelectionRule& rule) {
+  t.list("goals", rule.goals, table);
+  t.list("subject_to", rule.constraints, std::mem_fn(&Constraint::text),
+         [](const nlohmann::json& text) { return Constraint::parse(text.get_ref<const std::string&>()); });
+}
+
+}  // namespace
 
 SelectionRule selection_rule(const StudyConfig& config) {
   SelectionRule rule;
@@ -22,24 +34,9 @@ SelectionRule selection_rule(const StudyConfig& config) {
   return rule;
 }
 
-nlohmann::json selection_rule_json(const SelectionRule& rule) {
-  nlohmann::json goals = nlohmann::json::array(), constraints = nlohmann::json::array();
-  for (const Goal& goal : rule.goals) goals.push_back({{"maximize", goal.maximize}, {"metric", goal.metric}});
-  for (const Constraint& constraint : rule.constraints) constraints.push_back(constraint.text());
-  return {{"goals", std::move(goals)}, {"subject_to", std::move(constraints)}};
-}
-
+nlohmann::json selection_rule_json(const SelectionRule& rule) { return fields::write_table(rule, table); }
 Result<SelectionRule> selection_rule_from_json(const nlohmann::json& json) {
-  return fields::read_record<SelectionRule>("selection rule", [&] {
-    SelectionRule rule;
-    for (const auto& goal : fields::array(json, "goals")) {
-      rule.goals.push_back({fields::flag(goal, "maximize"), fields::text(goal, "metric")});
-    }
-    for (const auto& text : fields::array(json, "subject_to")) {
-      rule.constraints.push_back(fields::good(Constraint::parse(text.get_ref<const std::string&>())));
-    }
-    return rule;
-  });
+  return fields::read_table<SelectionRule>("selection rule", json, table);
 }
 
 EpochSelector::EpochQuality EpochSelector::standing(const Measurement& measurement) const {

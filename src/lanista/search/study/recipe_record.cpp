@@ -4,26 +4,20 @@
 #include <utility>
 
 #include "lanista/search/study/config.h"
-#include "lanista/search/study/record_fields.h"
+#include "lanista/search/study/record_table.h"
 
 namespace lanista::study {
 
-using fields::array;
-using fields::flag;
-using fields::integer;
-using fields::Malformed;
-using fields::member;
-using fields::read_record;
-using fields::real;
-using fields::text;
-
 namespace {
 
+using namespace fields;
+
 nlohmann::json plugin_json(const PluginConfig& plugin) { return {{plugin.name, plugin.options}}; }
-PluginConfig plugin_of(const nlohmann::json& in, const char* what) {
-  if (!in.is_object() || in.size() != 1)
+auto plugin_reader(const char* what) {
+  return [what](const nlohmann::json& in) {
+    if (in.is_object() && in.size() == 1) return PluginConfig{in.begin().key(), in.begin().value()};
     throw Malformed{"'" + std::string(what) + "' must be one name with its options"};
-  return {in.begin().key(), in.begin().value()};
+  };
 }
 
 /// Returns the nodes by factor: [[0.1, 3, 4], ...], with rising factors.
@@ -38,6 +32,7 @@ nlohmann::json rates_json(const std::map<graph::NodeId, double>& rates) {
   return out;
 }
 std::map<graph::NodeId, double> rates_of(const nlohmann::json& in) {
+  if (!in.is_array()) throw Malformed{"'rates' is not a list"};
   std::map<graph::NodeId, double> rates;
   for (const nlohmann::json& group : in) {
     if (!group.is_array() || group.empty() || !group[0].is_number()) {
@@ -53,82 +48,32 @@ std::map<graph::NodeId, double> rates_of(const nlohmann::json& in) {
   return rates;
 }
 
+void table(FieldTable& t, Recipe& recipe) {
+  t("loss", recipe.loss)("optimizer", recipe.optimizer)("schedule", recipe.schedule)("precision", recipe.precision);
+  t("batch", recipe.batch)("epochs", recipe.epochs)("step_every", recipe.step_every);
+  t("step_factor", recipe.step_factor)("warmup_epochs", recipe.warmup_epochs)("clip_norm", recipe.clip_norm);
+  t("label_smoothing", recipe.label_smoothing)("lr", recipe.lr)("momentum", recipe.momentum);
+  t("weight_decay", recipe.weight_decay)("beta1", recipe.beta1)("beta2", recipe.beta2)("eps", recipe.eps);
+  t("nesterov", recipe.nesterov);
+  // Defaults are left out, as in recipes of versions without these fields.
+  t.optional("shards", recipe.shards, 1).optional("accumulate", recipe.accumulate, 1);
+  t.optional("steps_per_epoch", recipe.steps_per_epoch)
+      .optional("steps", recipe.steps)
+      .optional("ease", recipe.ease, 1);
+  t.optional("recalibrate", recipe.recalibrate).optional("all_rows_at", recipe.all_rows_at, 1);
+  if (t.has("select", !recipe.select.name.empty())) {
+    t.via("select", recipe.select, plugin_json, plugin_reader("select"));
+  }
+  if (t.has("tune", !recipe.tune.name.empty())) t.via("tune", recipe.tune, plugin_json, plugin_reader("tune"));
+  if (t.has("rates", !recipe.rates.empty())) t.via("rates", recipe.rates, rates_json, rates_of);
+  if (t.has("augment", !recipe.augment.empty())) {
+    t.list("augment", recipe.augment, plugin_json, plugin_reader("augment"));
+  }
+}
+
 }  // namespace
 
-nlohmann::json recipe_json(const Recipe& recipe) {
-  nlohmann::json out = {{"loss", recipe.loss},
-                        {"optimizer", recipe.optimizer},
-                        {"schedule", recipe.schedule},
-                        {"precision", recipe.precision},
-                        {"epochs", recipe.epochs},
-                        {"batch", recipe.batch},
-                        {"step_every", recipe.step_every},
-                        {"step_factor", recipe.step_factor},
-                        {"warmup_epochs", recipe.warmup_epochs},
-                        {"clip_norm", recipe.clip_norm},
-                        {"label_smoothing", recipe.label_smoothing},
-                        {"lr", recipe.lr},
-                        {"momentum", recipe.momentum},
-                        {"weight_decay", recipe.weight_decay},
-                        {"beta1", recipe.beta1},
-                        {"beta2", recipe.beta2},
-                        {"eps", recipe.eps},
-                        {"nesterov", recipe.nesterov}};
-  // Defaults are left out, as in recipes of versions without these fields.
-  if (recipe.shards != 1) out["shards"] = recipe.shards;
-  if (recipe.accumulate != 1) out["accumulate"] = recipe.accumulate;
-  if (recipe.steps_per_epoch != 0) out["steps_per_epoch"] = recipe.steps_per_epoch;
-  if (recipe.steps != 0) out["steps"] = recipe.steps;
-  if (recipe.ease != 1) out["ease"] = recipe.ease;
-  if (recipe.recalibrate != 0) out["recalibrate"] = recipe.recalibrate;
-  if (recipe.all_rows_at != 1) out["all_rows_at"] = recipe.all_rows_at;
-  if (!recipe.select.name.empty()) out["select"] = plugin_json(recipe.select);
-  if (!recipe.tune.name.empty()) out["tune"] = plugin_json(recipe.tune);
-  if (!recipe.rates.empty()) out["rates"] = rates_json(recipe.rates);
-  for (const PluginConfig& plugin : recipe.augment) out["augment"].push_back(plugin_json(plugin));
-  return out;
-}
-
-Result<Recipe> recipe_from_json(const nlohmann::json& in) {
-  return read_record<Recipe>("recipe", [&] {
-    Recipe recipe;
-    for (const auto& [name, field] :
-         {std::pair("loss", &Recipe::loss), std::pair("optimizer", &Recipe::optimizer),
-          std::pair("schedule", &Recipe::schedule), std::pair("precision", &Recipe::precision)}) {
-      recipe.*field = text(in, name);
-    }
-    recipe.batch = integer(in, "batch");
-    for (const auto& [name, field] :
-         {std::pair("epochs", &Recipe::epochs), std::pair("step_every", &Recipe::step_every)}) {
-      recipe.*field = integer(in, name);
-    }
-    for (const auto& [name, field] :
-         {std::pair("step_factor", &Recipe::step_factor), std::pair("warmup_epochs", &Recipe::warmup_epochs)}) {
-      recipe.*field = real(in, name);
-    }
-    for (const auto& [name, field] :
-         {std::pair("clip_norm", &StepSettings::clip_norm),
-          std::pair("label_smoothing", &StepSettings::label_smoothing), std::pair("lr", &StepSettings::lr),
-          std::pair("momentum", &StepSettings::momentum), std::pair("weight_decay", &StepSettings::weight_decay),
-          std::pair("beta1", &StepSettings::beta1), std::pair("beta2", &StepSettings::beta2),
-          std::pair("eps", &StepSettings::eps)}) {
-      recipe.*field = real(in, name);
-    }
-    recipe.nesterov = flag(in, "nesterov");
-    if (in.contains("shards")) recipe.shards = integer(in, "shards");
-    if (in.contains("accumulate")) recipe.accumulate = integer(in, "accumulate");
-    if (in.contains("steps_per_epoch")) recipe.steps_per_epoch = integer(in, "steps_per_epoch");
-    if (in.contains("steps")) recipe.steps = integer(in, "steps");
-    if (in.contains("ease")) recipe.ease = real(in, "ease");
-    if (in.contains("recalibrate")) recipe.recalibrate = integer(in, "recalibrate");
-    if (in.contains("all_rows_at")) recipe.all_rows_at = integer(in, "all_rows_at");
-    if (in.contains("select")) recipe.select = plugin_of(in.at("select"), "select");
-    if (in.contains("tune")) recipe.tune = plugin_of(in.at("tune"), "tune");
-    if (in.contains("rates")) recipe.rates = rates_of(array(in, "rates"));
-    if (!in.contains("augment")) return recipe;
-    for (const nlohmann::json& plugin : array(in, "augment")) recipe.augment.push_back(plugin_of(plugin, "augment"));
-    return recipe;
-  });
-}
+nlohmann::json recipe_json(const Recipe& recipe) { return write_table(recipe, table); }
+Result<Recipe> recipe_from_json(const nlohmann::json& in) { return read_table<Recipe>("recipe", in, table); }
 
 }  // namespace lanista::study

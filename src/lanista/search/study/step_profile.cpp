@@ -6,11 +6,12 @@
 #include "lanista/model/autodiff/optimizer.h"
 #include "lanista/model/graph/infer.h"
 #include "lanista/search/study/program_key.h"
-#include "lanista/search/study/record_fields.h"
+#include "lanista/search/study/record_table.h"
 
 namespace lanista::study {
 namespace {
 
+using fields::FieldTable;
 using nlohmann::json;
 
 // A training step computes the forward pass and both gradients of every product.
@@ -18,18 +19,41 @@ constexpr double kTraining = 3;
 // Speeds of the fictitious machine, and seconds of a call.
 constexpr double kFlopsPerSecond = 2e10, kBytesPerSecond = 1e10, kCall = 1e-6;
 
-double from(const json& in, const char* name, double least) {
-  const double value = fields::real(in, name);
-  if (!std::isfinite(value) || value < least) {
+void amount(FieldTable& t, double least, const char* name, double& value) {
+  t(name, value);
+  if (t.reads() && (!std::isfinite(value) || value < least)) {
     throw fields::Malformed{std::string("'") + name + "' must be a number of at least " + (least > 0 ? "1" : "0")};
   }
-  return value;
 }
 
-std::int64_t count(const json& in, const char* name, std::int64_t least) {
-  const std::int64_t value = fields::integer(in, name);
-  if (value < least) throw fields::Malformed{std::string("'") + name + "' is below " + std::to_string(least)};
-  return value;
+void hash(FieldTable& t, const char* name, std::string& hex) {
+  t.via(
+      name, hex, [](const std::string& digits) { return digits; },
+      [&](const json& in) {
+        return fields::digest({{name, in}}, name).hex();
+      });
+}
+
+void table(FieldTable& t, Profile& profile) {
+  StepShape& shape = profile.shape;
+  hash(t, "program", shape.program);
+  hash(t, "structure", shape.structure);
+  t("optimizer", shape.optimizer)("precision", shape.precision);
+  t.at_least(1, "batch", shape.batch).at_least(1, "shards", shape.shards);
+  amount(t, 0, "parameters", shape.parameters);
+  amount(t, 1, "operators", shape.operators);
+  amount(t, 0, "widest", shape.widest);
+  amount(t, 0, "flops", shape.flops);
+  amount(t, 0, "bytes_moved", shape.bytes);
+  t("device", profile.device).at_least(1, "width", profile.width).at_least(1, "lanes", profile.lanes);
+  t.at_least(1, "residents", profile.residents).at_least(1, "spans", profile.spans);
+  amount(t, 0, "step_seconds", profile.step);
+  amount(t, 0, "evaluation_row_seconds", profile.evaluation_row);
+  amount(t, 0, "between_seconds", profile.between);
+  amount(t, 0, "set_up_seconds", profile.set_up);
+  amount(t, 0, "save_seconds", profile.save);
+  amount(t, 0, "restore_seconds", profile.restore);
+  t.at_least(0, "peak_bytes", profile.bytes).at_least(0, "epochs_to_best", profile.epochs_to_best);
 }
 
 }  // namespace
@@ -76,63 +100,7 @@ Result<StepShape> step_shape(const graph::Graph& model, const graph::OpTable& op
   return out;
 }
 
-json profile_json(const Profile& profile) {
-  const StepShape& shape = profile.shape;
-  return {{"program", shape.program},
-          {"structure", shape.structure},
-          {"optimizer", shape.optimizer},
-          {"precision", shape.precision},
-          {"batch", shape.batch},
-          {"shards", shape.shards},
-          {"parameters", shape.parameters},
-          {"operators", shape.operators},
-          {"widest", shape.widest},
-          {"flops", shape.flops},
-          {"bytes_moved", shape.bytes},
-          {"device", profile.device},
-          {"width", profile.width},
-          {"lanes", profile.lanes},
-          {"residents", profile.residents},
-          {"spans", profile.spans},
-          {"step_seconds", profile.step},
-          {"evaluation_row_seconds", profile.evaluation_row},
-          {"between_seconds", profile.between},
-          {"set_up_seconds", profile.set_up},
-          {"save_seconds", profile.save},
-          {"restore_seconds", profile.restore},
-          {"peak_bytes", profile.bytes},
-          {"epochs_to_best", profile.epochs_to_best}};
-}
-
-Result<Profile> read_profile(const json& in) {
-  return fields::read_record<Profile>("profile", [&] {
-    Profile out;
-    out.shape = {.program = fields::digest(in, "program").hex(),
-                 .structure = fields::digest(in, "structure").hex(),
-                 .optimizer = fields::text(in, "optimizer"),
-                 .precision = fields::text(in, "precision"),
-                 .batch = count(in, "batch", 1),
-                 .shards = count(in, "shards", 1),
-                 .parameters = from(in, "parameters", 0),
-                 .operators = from(in, "operators", 1),
-                 .widest = from(in, "widest", 0),
-                 .flops = from(in, "flops", 0),
-                 .bytes = from(in, "bytes_moved", 0)};
-    out.device = fields::text(in, "device");
-    out.width = count(in, "width", 1);
-    out.lanes = count(in, "lanes", 1);
-    out.residents = count(in, "residents", 1);
-    out.spans = count(in, "spans", 1);
-    out.step = from(in, "step_seconds", 0);
-    out.evaluation_row = from(in, "evaluation_row_seconds", 0);
-    out.between = from(in, "between_seconds", 0);
-    out.set_up = from(in, "set_up_seconds", 0);
-    out.save = from(in, "save_seconds", 0);
-    out.restore = from(in, "restore_seconds", 0);
-    out.bytes = count(in, "peak_bytes", 0);
-    out.epochs_to_best = count(in, "epochs_to_best", 0);
-    return out;
-  });
-}
+json profile_json(const Profile& profile) { return fields::write_table(profile, table); }
+Result<Profile> read_profile(const json& in) { return fields::read_table<Profile>("profile", in, table); }
 
 }  // namespace lanista::study

@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "lanista/base/json_object.h"
 #include "lanista/base/printable.h"
-#include "lanista/base/real_json.h"
-#include "lanista/search/study/record_fields.h"
+#include "lanista/search/study/record_table.h"
 
 namespace lanista::study {
 namespace {
@@ -18,6 +16,103 @@ constexpr std::pair<OutcomeKind, std::string_view> kOutcomes[] = {
     {OutcomeKind::kSucceeded, "succeeded"}, {OutcomeKind::kStopped, "stopped"},
     {OutcomeKind::kFailed, "failed"},       {OutcomeKind::kCancelled, "cancelled"},
     {OutcomeKind::kDuplicate, "duplicate"}, {OutcomeKind::kPrunedByRule, "implied"}};
+
+void check_epoch(const FieldTable& t, std::int64_t epoch) {
+  if (t.reads() && epoch < 1) throw Malformed{"'epoch' is " + std::to_string(epoch) + "; epochs count from 1"};
+}
+
+void table(FieldTable& t, Start& start) {
+  std::int64_t parent = start.parent.value;
+  t("parent", parent);
+  if (t.reads() && parent != 0) t("parent", start.parent);
+  t("epoch", start.epoch)("plan", start.plan)("address", start.address).optional("chosen", start.is_chosen_by_engine);
+  t.check(parent != 0 || (start.epoch == 0 && start.is_chosen_by_engine), "'parent' is 0, not a trial's number");
+  if (start.is_chosen_by_engine) t("coverage", start.coverage);
+  t.check(start.coverage >= 0 && start.coverage <= 1, "'coverage' must be from 0 to 1");
+  if (start.is_chosen_by_engine) t.optional("lost", start.inexact_reason);
+  if (t.reads() || start.is_chosen_by_engine) t.optional("zoo", start.zoo).optional("optimizer", start.optimizer);
+  t.check(start.zoo.empty() || parent == 0, "'zoo' and 'parent' exclude each other");
+  if (parent != 0) check_epoch(t, start.epoch);
+}
+
+void table(FieldTable& t, StartRace& race) {
+  t("steps", race.steps)("time", race.time);
+  if (t.reads() && race.steps < 1) {
+    throw Malformed{"'steps' is " + std::to_string(race.steps) + "; it must be at least 1"};
+  }
+  t.check(race.time >= 0, "'time' must be at least 0");
+  t.list("rivals", race.rivals, start_json, [](const json& in) {
+    Start rival = good(start_from_json(in));
+    return rival.is_chosen_by_engine ? rival : throw Malformed{"a rival must be chosen by the engine"};
+  });
+}
+
+void table(FieldTable& t, Fork& fork) {
+  t("from", fork.from)("epoch", fork.epoch);
+  t.via("sample", fork.sample, space::sample_json, space::sample_from_json)("address", fork.address);
+  check_epoch(t, fork.epoch);
+}
+
+void table(FieldTable& t, space::MutationStep& step) {
+  t("mutator", step.mutator).via("trace", step.trace, space::trace_json, space::trace_from_json);
+}
+
+void table(FieldTable& t, Proposal& proposal) {
+  t("base", proposal.base)("base_hash", proposal.base_hash);
+  t.list("steps", proposal.steps, table);
+  t.list("edits", proposal.edits, graph::edit_text,
+         [](const json& edit) { return graph::parse_edit(edit.get<std::string>()); });
+  t("graph_hash", proposal.graph_hash).via("sample", proposal.sample, space::sample_json, space::sample_from_json);
+  t("budget", proposal.budget).optional("parent", proposal.parent);
+  if (t.has("horizon", proposal.horizon != 0 && proposal.horizon != proposal.budget)) {
+    t("horizon", proposal.horizon).check(proposal.horizon >= proposal.budget, "'horizon' is below 'budget'");
+  }
+  t.optional("repeat", proposal.repeat).check(proposal.repeat >= 0, "'repeat' is below 0");
+  t.optional("fold", proposal.fold).check(!proposal.fold || *proposal.fold >= 0, "'fold' is below 0");
+  t.via("start", proposal.start, start_json, start_from_json).optional("select_time", proposal.select_time);
+  t.via("race", proposal.race, start_race_json, start_race_from_json);
+  t.check(!proposal.race || (proposal.start && proposal.start->is_chosen_by_engine), "a 'race' without a start");
+  t.optional("tunes", proposal.is_refinement);
+  t.check(!proposal.is_refinement || proposal.parent, "'tunes' without a 'parent'");
+}
+
+void table(FieldTable& t, Branch& branch) {
+  t("step", branch.step).via("setting", branch.setting, space::sample_json, space::sample_from_json);
+  t("steps", branch.steps)("trend", branch.trend)("speed", branch.speed)("kept", branch.kept);
+  t.check(branch.step >= 0 && branch.steps >= 0, "'step' and 'steps' of a branch must be at least 0");
+}
+
+void table(FieldTable& t, StartCandidate& candidate) {
+  t("steps", candidate.steps)("loss", candidate.loss)("kept", candidate.kept);
+  t.check(candidate.steps >= 0, "'steps' of a racer must be at least 0");
+}
+
+void table(FieldTable& t, SelectBranch& branch) {
+  t("step", branch.step)("selects", branch.selects)("steps", branch.steps)("cost", branch.cost);
+  t("metric", branch.metric)("value", branch.value)("kept", branch.kept);
+  t.check(branch.step >= 0 && branch.steps >= 0, "'step' and 'steps' of a branch must be at least 0");
+}
+
+void table(FieldTable& t, Measurement& seen) {
+  t("trial", seen.trial)("epoch", seen.epoch)("step", seen.step)("metrics", seen.metrics);
+  if (t.has("branches", !seen.branches.empty())) t.list("branches", seen.branches, branch_json, branch_from_json);
+  if (t.has("race", !seen.race.empty())) t.list("race", seen.race, start_candidate_json, start_candidate_from_json);
+  if (t.has("selecting", !seen.selecting.empty())) {
+    t.list("selecting", seen.selecting, select_branch_json, select_branch_from_json);
+  }
+}
+
+void table(FieldTable& t, Outcome& outcome) {
+  std::string name(outcome_name(outcome.kind));
+  t("kind", name);
+  const auto known = std::ranges::find(kOutcomes, name, &std::pair<OutcomeKind, std::string_view>::second);
+  if (known == std::end(kOutcomes)) throw Malformed{"'kind' is '" + name + "', which is no kind of outcome"};
+  if (t.reads()) outcome.kind = known->first;
+  t.optional("reason", outcome.reason).optional("same_as", outcome.same_as).optional("weights", outcome.weights);
+  t.optional("weights_hash", outcome.weights_hash).optional("implied_by", outcome.pruned_by);
+  t.optional("rule", outcome.rule);
+  t.check(outcome.kind != OutcomeKind::kPrunedByRule || outcome.pruned_by, "'implied_by' is missing");
+}
 
 }  // namespace
 
@@ -67,70 +162,12 @@ std::string inherited_text(const Start& start) {
   return start_text(start) + ": " + std::to_string(percent) + " % of its weights, " + kept + optimizer;
 }
 
-json start_json(const Start& start) {
-  json out{{"parent", start.parent.value}, {"epoch", start.epoch}, {"plan", start.plan}, {"address", start.address}};
-  if (!start.is_chosen_by_engine) return out;
-  out["chosen"] = true;
-  out["coverage"] = start.coverage;
-  if (!start.inexact_reason.empty()) out["lost"] = start.inexact_reason;
-  if (!start.zoo.empty()) out["zoo"] = start.zoo;
-  if (!start.optimizer.empty()) out["optimizer"] = start.optimizer;
-  return out;
-}
-
-Result<Start> start_from_json(const json& in) {
-  return read_record<Start>("start", [&] {
-    const bool of_none = integer(in, "parent") == 0;
-    Start start{of_none ? TrialId{} : trial(in, "parent"), integer(in, "epoch"), text(in, "plan"), text(in, "address")};
-    start.is_chosen_by_engine = in.contains("chosen") && flag(in, "chosen");
-    if (of_none && (start.epoch != 0 || !start.is_chosen_by_engine))
-      throw Malformed{"'parent' is 0, not a trial's number"};
-    if (start.is_chosen_by_engine) start.coverage = real(in, "coverage");
-    if (!(start.coverage >= 0 && start.coverage <= 1)) throw Malformed{"'coverage' must be from 0 to 1"};
-    if (start.is_chosen_by_engine && in.contains("lost")) start.inexact_reason = text(in, "lost");
-    if (in.contains("zoo")) start.zoo = text(in, "zoo");
-    if (in.contains("optimizer")) start.optimizer = text(in, "optimizer");
-    if (!start.zoo.empty() && !of_none) throw Malformed{"'zoo' and 'parent' exclude each other"};
-    if (of_none) return start;
-    if (start.epoch < 1) throw Malformed{"'epoch' is " + std::to_string(start.epoch) + "; epochs count from 1"};
-    return start;
-  });
-}
-
-json start_race_json(const StartRace& race) {
-  json rivals = json::array();
-  for (const Start& rival : race.rivals) rivals.push_back(start_json(rival));
-  return {{"steps", race.steps}, {"time", real_json(race.time)}, {"rivals", std::move(rivals)}};
-}
-
-Result<StartRace> start_race_from_json(const json& in) {
-  return read_record<StartRace>("race", [&] {
-    StartRace race{integer(in, "steps"), real(in, "time")};
-    if (race.steps < 1) throw Malformed{"'steps' is " + std::to_string(race.steps) + "; it must be at least 1"};
-    if (!(race.time >= 0)) throw Malformed{"'time' must be at least 0"};
-    for (const json& rival : array(in, "rivals")) {
-      race.rivals.push_back(good(start_from_json(rival)));
-      if (!race.rivals.back().is_chosen_by_engine) throw Malformed{"a rival must be chosen by the engine"};
-    }
-    return race;
-  });
-}
-
-json fork_json(const Fork& fork) {
-  return {{"from", fork.from.value},
-          {"epoch", fork.epoch},
-          {"sample", space::sample_json(fork.sample)},
-          {"address", fork.address}};
-}
-
-Result<Fork> fork_from_json(const json& in) {
-  return read_record<Fork>("fork", [&] {
-    Fork fork{trial(in, "from"), integer(in, "epoch"), good(space::sample_from_json(member(in, "sample"))),
-              text(in, "address")};
-    if (fork.epoch < 1) throw Malformed{"'epoch' is " + std::to_string(fork.epoch) + "; epochs count from 1"};
-    return fork;
-  });
-}
+json start_json(const Start& start) { return write_table(start, table); }
+Result<Start> start_from_json(const json& in) { return read_table<Start>("start", in, table); }
+json start_race_json(const StartRace& race) { return write_table(race, table); }
+Result<StartRace> start_race_from_json(const json& in) { return read_table<StartRace>("race", in, table); }
+json fork_json(const Fork& fork) { return write_table(fork, table); }
+Result<Fork> fork_from_json(const json& in) { return read_table<Fork>("fork", in, table); }
 
 std::string_view outcome_name(OutcomeKind kind) {
   for (const auto& [k, name] : kOutcomes) {
@@ -151,174 +188,21 @@ Result<Verdict> verdict_from_name(std::string_view name) {
   return Error{Code::kDataLoss, "'" + std::string(name) + "' is no verdict", "verdict"};
 }
 
-json proposal_json(const Proposal& proposal) {
-  json steps = json::array();
-  for (const space::MutationStep& step : proposal.steps) {
-    steps.push_back({{"mutator", step.mutator}, {"trace", space::trace_json(step.trace)}});
-  }
-  json edits = json::array();
-  for (const graph::Edit& edit : proposal.edits) edits.push_back(graph::edit_text(edit));
-  json out = json_object("base", proposal.base,                          //
-                         "base_hash", proposal.base_hash.hex(),          //
-                         "steps", std::move(steps),                      //
-                         "edits", std::move(edits),                      //
-                         "graph_hash", proposal.graph_hash.hex(),        //
-                         "sample", space::sample_json(proposal.sample),  //
-                         "budget", proposal.budget);
-  if (proposal.horizon != 0 && proposal.horizon != proposal.budget) out["horizon"] = proposal.horizon;
-  if (proposal.parent) out["parent"] = proposal.parent->value;
-  if (proposal.repeat != 0) out["repeat"] = proposal.repeat;
-  if (proposal.fold) out["fold"] = *proposal.fold;
-  if (proposal.start) out["start"] = start_json(*proposal.start);
-  if (proposal.select_time > 0) out["select_time"] = real_json(proposal.select_time);
-  if (proposal.race) out["race"] = start_race_json(*proposal.race);
-  if (proposal.is_refinement) out["tunes"] = true;
-  return out;
-}
-
-Result<Proposal> proposal_from_json(const json& in) {
-  return read_record<Proposal>("proposal", [&] {
-    Proposal proposal;
-    proposal.base = integer(in, "base");
-    proposal.base_hash = digest(in, "base_hash");
-    for (const json& step : array(in, "steps")) {
-      proposal.steps.push_back({text(step, "mutator"), good(space::trace_from_json(member(step, "trace")))});
-    }
-    for (const json& edit : array(in, "edits")) {
-      proposal.edits.push_back(good(graph::parse_edit(edit.get<std::string>())));
-    }
-    proposal.graph_hash = digest(in, "graph_hash");
-    proposal.sample = good(space::sample_from_json(member(in, "sample")));
-    proposal.budget = integer(in, "budget");
-    if (in.contains("parent")) proposal.parent = trial(in, "parent");
-    if (in.contains("horizon")) proposal.horizon = integer(in, "horizon");
-    if (in.contains("horizon") && proposal.horizon < proposal.budget) throw Malformed{"'horizon' is below 'budget'"};
-    if (in.contains("repeat")) proposal.repeat = integer(in, "repeat");
-    if (proposal.repeat < 0) throw Malformed{"'repeat' is below 0"};
-    if (in.contains("fold")) proposal.fold = integer(in, "fold");
-    if (proposal.fold && *proposal.fold < 0) throw Malformed{"'fold' is below 0"};
-    if (in.contains("start")) proposal.start = good(start_from_json(member(in, "start")));
-    if (in.contains("select_time")) proposal.select_time = real(in, "select_time");
-    if (in.contains("race")) proposal.race = good(start_race_from_json(member(in, "race")));
-    if (proposal.race && (!proposal.start || !proposal.start->is_chosen_by_engine))
-      throw Malformed{"a 'race' without a start"};
-    if (in.contains("tunes")) proposal.is_refinement = flag(in, "tunes");
-    if (proposal.is_refinement && !proposal.parent) throw Malformed{"'tunes' without a 'parent'"};
-    return proposal;
-  });
-}
-
-json branch_json(const Branch& branch) {
-  return json_object("step", branch.step,                            //
-                     "setting", space::sample_json(branch.setting),  //
-                     "steps", branch.steps,                          //
-                     "trend", branch.trend,                          //
-                     "speed", real_json(branch.speed),               //
-                     "kept", branch.kept);
-}
-
-Result<Branch> branch_from_json(const json& in) {
-  return read_record<Branch>("branch", [&] {
-    Branch branch{integer(in, "step"),  good(space::sample_from_json(member(in, "setting"))),
-                  integer(in, "steps"), text(in, "trend"),
-                  real(in, "speed"),    flag(in, "kept")};
-    if (branch.step < 0 || branch.steps < 0) throw Malformed{"'step' and 'steps' of a branch must be at least 0"};
-    return branch;
-  });
-}
-
-json start_candidate_json(const StartCandidate& start_candidate) {
-  return {{"steps", start_candidate.steps}, {"loss", real_json(start_candidate.loss)}, {"kept", start_candidate.kept}};
-}
-
+json proposal_json(const Proposal& proposal) { return write_table(proposal, table); }
+Result<Proposal> proposal_from_json(const json& in) { return read_table<Proposal>("proposal", in, table); }
+json branch_json(const Branch& branch) { return write_table(branch, table); }
+Result<Branch> branch_from_json(const json& in) { return read_table<Branch>("branch", in, table); }
+json start_candidate_json(const StartCandidate& candidate) { return write_table(candidate, table); }
 Result<StartCandidate> start_candidate_from_json(const json& in) {
-  return read_record<StartCandidate>("racer", [&] {
-    StartCandidate start_candidate{integer(in, "steps"), real(in, "loss"), flag(in, "kept")};
-    if (start_candidate.steps < 0) throw Malformed{"'steps' of a racer must be at least 0"};
-    return start_candidate;
-  });
+  return read_table<StartCandidate>("racer", in, table);
 }
-
-json select_branch_json(const SelectBranch& branch) {
-  return json_object("step", branch.step,               //
-                     "selects", branch.selects,         //
-                     "steps", branch.steps,             //
-                     "cost", real_json(branch.cost),    //
-                     "metric", branch.metric,           //
-                     "value", real_json(branch.value),  //
-                     "kept", branch.kept);
-}
-
+json select_branch_json(const SelectBranch& branch) { return write_table(branch, table); }
 Result<SelectBranch> select_branch_from_json(const json& in) {
-  return read_record<SelectBranch>("selection branch", [&] {
-    SelectBranch branch{integer(in, "step"), flag(in, "selects"), integer(in, "steps"), real(in, "cost"),
-                        text(in, "metric"),  real(in, "value"),   flag(in, "kept")};
-    if (branch.step < 0 || branch.steps < 0) throw Malformed{"'step' and 'steps' of a branch must be at least 0"};
-    return branch;
-  });
+  return read_table<SelectBranch>("selection branch", in, table);
 }
-
-json measurement_json(const Measurement& measurement) {
-  json out = json_object("trial", measurement.trial.value,  //
-                         "epoch", measurement.epoch,        //
-                         "step", measurement.step,          //
-                         "metrics", metrics_json(measurement.metrics));
-  for (const Branch& branch : measurement.branches) out["branches"].push_back(branch_json(branch));
-  for (const StartCandidate& start_candidate : measurement.race)
-    out["race"].push_back(start_candidate_json(start_candidate));
-  for (const SelectBranch& branch : measurement.selecting) out["selecting"].push_back(select_branch_json(branch));
-  return out;
-}
-
-Result<Measurement> measurement_from_json(const json& in) {
-  return read_record<Measurement>("measurement", [&] {
-    Measurement measurement;
-    measurement.trial = fields::trial(in, "trial");
-    measurement.epoch = integer(in, "epoch");
-    measurement.step = integer(in, "step");
-    measurement.metrics = metrics(in, "metrics");
-    const auto each = [&](const char* name) { return in.contains(name) ? array(in, name) : json::array(); };
-    for (const json& branch : each("branches")) measurement.branches.push_back(good(branch_from_json(branch)));
-    for (const json& start_candidate : each("race"))
-      measurement.race.push_back(good(start_candidate_from_json(start_candidate)));
-    for (const json& each_branch : each("selecting"))
-      measurement.selecting.push_back(good(select_branch_from_json(each_branch)));
-    return measurement;
-  });
-}
-
-json outcome_json(const Outcome& outcome) {
-  json out = json_object("kind", outcome_name(outcome.kind));
-  if (!outcome.reason.empty()) out["reason"] = outcome.reason;
-  if (outcome.same_as) out["same_as"] = outcome.same_as->value;
-  if (!outcome.weights.empty()) out["weights"] = outcome.weights;
-  if (outcome.weights_hash) out["weights_hash"] = outcome.weights_hash->hex();
-  if (outcome.pruned_by) out["implied_by"] = outcome.pruned_by->value;
-  if (!outcome.rule.empty()) out["rule"] = outcome.rule;
-  return out;
-}
-
-Result<Outcome> outcome_from_json(const json& in) {
-  return read_record<Outcome>("outcome", [&] {
-    Outcome outcome;
-    const std::string name = text(in, "kind");
-    bool known = false;
-    for (const auto& [kind, kind_name] : kOutcomes) {
-      if (kind_name == name) {
-        outcome.kind = kind;
-        known = true;
-      }
-    }
-    if (!known) throw Malformed{"'kind' is '" + name + "', which is no kind of outcome"};
-    if (in.contains("reason")) outcome.reason = text(in, "reason");
-    if (in.contains("same_as")) outcome.same_as = trial(in, "same_as");
-    if (in.contains("weights")) outcome.weights = text(in, "weights");
-    if (in.contains("weights_hash")) outcome.weights_hash = digest(in, "weights_hash");
-    if (in.contains("implied_by")) outcome.pruned_by = trial(in, "implied_by");
-    if (in.contains("rule")) outcome.rule = text(in, "rule");
-    if (outcome.kind == OutcomeKind::kPrunedByRule && !outcome.pruned_by) throw Malformed{"'implied_by' is missing"};
-    return outcome;
-  });
-}
+json measurement_json(const Measurement& measurement) { return write_table(measurement, table); }
+Result<Measurement> measurement_from_json(const json& in) { return read_table<Measurement>("measurement", in, table); }
+json outcome_json(const Outcome& outcome) { return write_table(outcome, table); }
+Result<Outcome> outcome_from_json(const json& in) { return read_table<Outcome>("outcome", in, table); }
 
 }  // namespace lanista::study

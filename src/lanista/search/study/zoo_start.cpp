@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lanista/base/real_json.h"
-#include "lanista/search/study/record_fields.h"
+#include "lanista/search/study/record_table.h"
 #include "lanista/search/study/start_race.h"
 #include "lanista/search/study/study_view.h"
 
 namespace lanista::study {
 namespace {
 
+using fields::FieldTable;
 using nlohmann::json;
 
 /// Share of the quality: a best value is partly luck, so a value this close counts as equal.
@@ -24,59 +24,33 @@ struct Signed {
       : name("val_" + (metric.starts_with("-") ? metric.substr(1) : metric)), sign(metric.starts_with("-") ? -1 : 1) {}
 };
 
-double number(const json& object, const char* name) {
-  const double value = fields::real(object, name);
-  if (!std::isfinite(value)) throw fields::Malformed{std::string("'") + name + "' is no finite number"};
-  return value;
+void finite(FieldTable& t, const char* name, double& value) {
+  if (!std::isfinite(t(name, value).reads() ? value : 0)) {
+    throw fields::Malformed{std::string("'") + name + "' is no finite number"};
+  }
 }
 
-std::int64_t tally(const json& object, const char* name) {
-  const std::int64_t value = fields::integer(object, name);
-  if (value < 0) throw fields::Malformed{std::string("'") + name + "' is below 0"};
-  return value;
+void table(FieldTable& t, ZooSnapshot& zoo) {
+  t.at_least(0, "change", zoo.change).at_least(0, "models", zoo.models);
+  t.optional("related", zoo.related).optional("trouble", zoo.trouble);
+}
+
+void table(FieldTable& t, ZooModel& model) {
+  t("id", model.id)("graph", model.graph)("metric", model.metric);
+  finite(t, "quality", model.quality);
+  finite(t, "target", model.reference.target);
+  t.at_least(0, "steps", model.reference.steps).check(!model.id.empty(), "a model of the zoo without an id");
+  t.optional("related", model.related);
 }
 
 std::string trials_text(std::int64_t trials) { return std::to_string(trials) + (trials == 1 ? " trial" : " trials"); }
 
 }  // namespace
 
-json zoo_snapshot_json(const ZooSnapshot& moment) {
-  json out{{"change", moment.change}, {"models", moment.models}};
-  if (moment.related) out["related"] = true;
-  if (!moment.trouble.empty()) out["trouble"] = moment.trouble;
-  return out;
-}
-
-ZooSnapshot read_zoo_snapshot(const json& in) {
-  ZooSnapshot out;
-  out.change = tally(in, "change");
-  out.models = tally(in, "models");
-  if (in.contains("related")) out.related = fields::flag(in, "related");
-  if (in.contains("trouble")) out.trouble = fields::text(in, "trouble");
-  return out;
-}
-
-json zoo_model_json(const ZooModel& model) {
-  json out{{"id", model.id},
-           {"graph", model.graph},
-           {"metric", model.metric},
-           {"quality", real_json(model.quality)},
-           {"target", real_json(model.reference.target)},
-           {"steps", model.reference.steps}};
-  if (model.related) out["related"] = true;
-  return out;
-}
-
-ZooModel read_zoo_model(const json& in) {
-  ZooModel out{fields::text(in, "id"),
-               fields::text(in, "graph"),
-               fields::text(in, "metric"),
-               number(in, "quality"),
-               {number(in, "target"), tally(in, "steps")}};
-  if (out.id.empty()) throw fields::Malformed{"a model of the zoo without an id"};
-  if (in.contains("related")) out.related = fields::flag(in, "related");
-  return out;
-}
+json zoo_snapshot_json(const ZooSnapshot& zoo) { return fields::write_table(zoo, table); }
+ZooSnapshot read_zoo_snapshot(const json& in) { return fields::read_part<ZooSnapshot>(in, table); }
+json zoo_model_json(const ZooModel& model) { return fields::write_table(model, table); }
+ZooModel read_zoo_model(const json& in) { return fields::read_part<ZooModel>(in, table); }
 
 std::optional<std::int64_t> steps_to(const TrialView& trial, const std::string& metric, double target) {
   const Signed wanted(metric);
