@@ -1,39 +1,27 @@
 #include "lanista/engine/remote/messages.h"
 
-#include <array>
 #include <limits>
+#include <utility>
 
-#include "lanista/base/real_json.h"
 #include "lanista/io/store/record_json.h"
 #include "lanista/model/graph/text.h"
-#include "lanista/search/study/record_fields.h"
+#include "lanista/search/study/record_table.h"
 #include "lanista/search/study/timed_steps.h"
 
 namespace lanista::engine {
 namespace {
 
 using nlohmann::json;
-using study::fields::array;
-using study::fields::digest;
-using study::fields::flag;
+using study::fields::FieldTable;
 using study::fields::good;
-using study::fields::integer;
 using study::fields::Malformed;
 using study::fields::member;
+using study::fields::read_part;
 using study::fields::read_record;
-using study::fields::real;
 using study::fields::text;
-using study::fields::trial;
+using study::fields::write_table;
 
 std::string one_line_text(const json& message) { return message.dump(-1, ' ', false, json::error_handler_t::replace); }
-
-std::uint64_t seed(const json& object, const char* name) {
-  const json& value = member(object, name);
-  if (!value.is_number_unsigned() && !(value.is_number_integer() && value >= 0)) {
-    throw Malformed{"'" + std::string(name) + "' is " + value.dump() + "; it must be a whole number, at least 0"};
-  }
-  return value.get<std::uint64_t>();
-}
 
 Code code_of(const std::string& name) {
   for (int i = 0; i <= static_cast<int>(Code::kInternal); ++i) {
@@ -44,260 +32,176 @@ Code code_of(const std::string& name) {
 
 // Requests.
 
-json frozen_json(const FrozenPart& frozen) {
-  json nodes = json::array();
-  for (const graph::NodeId id : frozen.nodes) nodes.push_back(id.value);
-  return {{"nodes", std::move(nodes)}, {"weights", frozen.weights}, {"epochs", frozen.epochs}};
-}
-
-FrozenPart read_frozen(const json& in) {
-  FrozenPart frozen;
-  for (const json& id : member(in, "nodes")) {
-    if (!id.is_number_unsigned() || id.get<std::uint64_t>() > std::numeric_limits<std::uint32_t>::max()) {
-      throw Malformed{"a frozen node is not a number"};
-    }
-    frozen.nodes.insert(graph::NodeId{id.get<std::uint32_t>()});
+json node_json(graph::NodeId node) { return node.value; }
+graph::NodeId read_node(const json& id) {
+  if (!id.is_number_unsigned() || id.get<std::uint64_t>() > std::numeric_limits<std::uint32_t>::max()) {
+    throw Malformed{"a frozen node is not a number"};
   }
-  frozen.weights = text(in, "weights");
-  frozen.epochs = integer(in, "epochs");
-  return frozen;
+  return graph::NodeId{id.get<std::uint32_t>()};
 }
 
-json selection_json(const Job& job) {
-  json keep = study::selection_rule_json(job.keep);
-  keep["sample"] = space::sample_json(job.sample);
-  return keep;
+void table(FieldTable& t, FrozenPart& frozen) {
+  std::vector<graph::NodeId> nodes(frozen.nodes.begin(), frozen.nodes.end());
+  t.list("nodes", nodes, node_json, read_node)("weights", frozen.weights)("epochs", frozen.epochs);
+  if (t.reads()) frozen.nodes.insert(nodes.begin(), nodes.end());
 }
 
-json fork_json(const ForkedRun& fork) {
-  json measurements = json::array();
-  for (const study::Measurement& each : fork.measurements) measurements.push_back(study::measurement_json(each));
-  return {{"from", fork.from.value}, {"measurements", std::move(measurements)}};
+void table(FieldTable& t, ForkedRun& fork) {
+  t("from", fork.from).list("measurements", fork.measurements, study::measurement_json, study::measurement_from_json);
 }
 
-ForkedRun read_fork(const json& in) {
-  ForkedRun fork{trial(in, "from"), {}};
-  for (const json& each : array(in, "measurements"))
-    fork.measurements.push_back(good(study::measurement_from_json(each)));
-  return fork;
+void seed(FieldTable& t, const char* name, std::uint64_t& value) {
+  const auto read = [&](const json& in) {
+    if (in.is_number_unsigned() || (in.is_number_integer() && in >= 0)) return in.get<std::uint64_t>();
+    throw Malformed{"'" + std::string(name) + "' is " + in.dump() + "; it must be a whole number, at least 0"};
+  };
+  t.via(
+      name, value, [](std::uint64_t number) { return json(number); }, read);
 }
 
-json graph_json(const std::optional<graph::Graph>& model) {
-  return model ? json(graph::to_text(*model)) : json("none");
+void table(FieldTable& t, Job& job) {
+  std::string model = t.reads() ? "" : graph::to_text(job.model);
+  std::string parent = job.parent ? graph::to_text(*job.parent) : "none";
+  t("trial", job.trial)("model", model);
+  if (t.reads()) job.model = good(graph::parse(model));
+  t.via("recipe", job.recipe, study::recipe_json, study::recipe_from_json);
+  seed(t, "trial_seed", job.trial_seed);
+  seed(t, "data_seed", job.data_seed);
+  t.or_text("none", "fold", job.fold)("logical_start", job.logical_start)("logical_epoch", job.logical_epoch);
+  t("priority", job.priority)("alone", job.alone)("checkpoint", job.checkpoint);
+  t.or_text("random", "start", job.start, study::start_json, study::start_from_json)
+      .or_text("none", "fork", job.fork, table);
+  t.or_text("none", "transfer", job.transfer, zoo::transfer_json, zoo::transfer_from_json)("parent", parent);
+  if (t.reads() && parent != "none") job.parent = good(graph::parse(parent));
+  t.via("frozen", job.frozen, table);
+  const auto keep_json = [&](const study::SelectionRule& rule) {
+    json keep = study::selection_rule_json(rule);
+    keep["sample"] = space::sample_json(job.sample);
+    return keep;
+  };
+  const auto read_keep = [&](const json& in) {
+    study::SelectionRule rule = good(study::selection_rule_from_json(in));
+    job.sample = good(space::sample_from_json(member(in, "sample")));
+    return rule;
+  };
+  t.via("keep", job.keep, keep_json, read_keep)("device", job.device);
 }
 
-std::optional<graph::Graph> read_graph(const json& in, const char* name) {
-  if (text(in, name) == "none") return std::nullopt;
-  return good(graph::parse(text(in, name)));
+json job_json(const Job& job) {
+  json out = write_table(job, table);
+  out["kind"] = "start";
+  return out;
 }
 
-json to_json(const Job& job) {
-  return {{"kind", "start"},
-          {"trial", job.trial.value},
-          {"model", graph::to_text(job.model)},
-          {"recipe", study::recipe_json(job.recipe)},
-          {"trial_seed", job.trial_seed},
-          {"data_seed", job.data_seed},
-          {"fold", job.fold ? json(*job.fold) : json("none")},
-          {"device", job.device},
-          {"logical_start", real_json(job.logical_start)},
-          {"logical_epoch", real_json(job.logical_epoch)},
-          {"priority", real_json(job.priority)},
-          {"alone", job.alone},
-          {"checkpoint", job.checkpoint},
-          {"start", job.start ? study::start_json(*job.start) : json("random")},
-          {"fork", job.fork ? fork_json(*job.fork) : json("none")},
-          {"transfer", job.transfer ? zoo::transfer_json(*job.transfer) : json("none")},
-          {"parent", graph_json(job.parent)},
-          {"frozen", frozen_json(job.frozen)},
-          {"keep", selection_json(job)}};
+void table(FieldTable& t, Allow& allow) { t("trial", allow.trial)("epoch", allow.epoch); }
+void table(FieldTable& t, Finish& finish) {
+  t("trial", finish.trial)("keep_weights", finish.keep_weights)("abandon", finish.abandon);
 }
-
-Job read_job(const json& in) {
-  Job job;
-  job.trial = trial(in, "trial");
-  job.model = good(graph::parse(text(in, "model")));
-  job.recipe = good(study::recipe_from_json(member(in, "recipe")));
-  job.trial_seed = seed(in, "trial_seed");
-  job.data_seed = seed(in, "data_seed");
-  if (member(in, "fold") != "none") job.fold = integer(in, "fold");
-  job.logical_start = real(in, "logical_start");
-  job.logical_epoch = real(in, "logical_epoch");
-  job.priority = real(in, "priority");
-  job.alone = flag(in, "alone");
-  job.checkpoint = text(in, "checkpoint");
-  if (const json& start = member(in, "start"); start != "random") job.start = good(study::start_from_json(start));
-  if (const json& fork = member(in, "fork"); fork != "none") job.fork = read_fork(fork);
-  if (const json& plan = member(in, "transfer"); plan != "none") job.transfer = good(zoo::transfer_from_json(plan));
-  job.parent = read_graph(in, "parent");
-  job.frozen = read_frozen(member(in, "frozen"));
-  job.keep = good(study::selection_rule_from_json(member(in, "keep")));
-  job.sample = good(space::sample_from_json(member(member(in, "keep"), "sample")));
-  job.device = text(in, "device");
-  return job;
+void table(FieldTable& t, PauseTrial& pause) { t("trial", pause.trial); }
+void table(FieldTable&, PauseAll&) {}
+void table(FieldTable& t, UpdateGroups& arrange) {
+  std::string groups = t.reads() ? "" : plan::regrouping_text(arrange.changes);
+  t("groups", groups);
+  if (t.reads()) arrange.changes = good(plan::regrouping_from_text(groups));
+  t.list("allow", arrange.allow, table);
 }
-
-json to_json(const Allow& allow) { return {{"kind", "allow"}, {"trial", allow.trial.value}, {"epoch", allow.epoch}}; }
-Allow read_allow(const json& in) { return {trial(in, "trial"), integer(in, "epoch")}; }
-
-json to_json(const Finish& finish) {
-  return {{"kind", "finish"},
-          {"trial", finish.trial.value},
-          {"keep_weights", finish.keep_weights},
-          {"abandon", finish.abandon}};
-}
-json to_json(const PauseTrial& pause) { return {{"kind", "park"}, {"trial", pause.trial.value}}; }
-json to_json(const PauseAll&) { return {{"kind", "pause_all"}}; }
-json to_json(const UpdateGroups& arrange) {
-  json allow = json::array();
-  for (const Allow& each : arrange.allow) allow.push_back(to_json(each));
-  return {{"kind", "arrange"}, {"groups", plan::regrouping_text(arrange.changes)}, {"allow", std::move(allow)}};
-}
-json to_json(const AcceptHelpers& widen) {
-  return {{"kind", "widen"}, {"trial", widen.trial.value}, {"session", widen.session}};
-}
-json to_json(const HelpTrial& help) {
-  return {
-      {"kind", "help"}, {"session", help.session}, {"job", help.session.empty() ? json("none") : to_json(help.job)}};
-}
-json to_json(const Command& command) {
-  return std::visit([](const auto& each) { return to_json(each); }, command);
-}
-
-ExecutorRequest read_executor_request(const json& in) {
-  const std::string kind = text(in, "kind");
-  if (kind == "start") return read_job(in);
-  if (kind == "allow") return Command(read_allow(in));
-  if (kind == "finish") return Command(Finish{trial(in, "trial"), flag(in, "keep_weights"), flag(in, "abandon")});
-  if (kind == "park") return Command(PauseTrial{trial(in, "trial")});
-  if (kind == "pause_all") return Command(PauseAll{});
-  if (kind == "widen") return Command(AcceptHelpers{trial(in, "trial"), text(in, "session")});
-  if (kind == "help") {
-    const std::string session = text(in, "session");
-    if (!session.empty()) return Command(HelpTrial{read_job(member(in, "job")), session});
-    if (text(in, "job") != "none") throw Malformed{"help for a job without a session"};
-    return Command(HelpTrial{});
+void table(FieldTable& t, AcceptHelpers& widen) { t("trial", widen.trial)("session", widen.session); }
+void table(FieldTable& t, HelpTrial& help) {
+  t("session", help.session);
+  if (!help.session.empty()) {
+    t.via("job", help.job, job_json, [](const json& in) { return read_part<Job>(in, table); });
+    return;
   }
-  if (kind != "arrange") throw Malformed{"'" + kind + "' is no order"};
-  UpdateGroups arrange{good(plan::regrouping_from_text(text(in, "groups"))), {}};
-  for (const json& allow : array(in, "allow")) arrange.allow.push_back(read_allow(allow));
-  return Command(std::move(arrange));
+  std::string none = "none";
+  t("job", none).check(none == "none", "help for a job without a session");
 }
 
 // Reports.
 
-json to_json(const EpochReport& epoch) {
-  return {{"kind", "epoch"}, {"measurement", study::measurement_json(epoch.measurement)}};
+void table(FieldTable& t, EpochReport& epoch) {
+  t.via("measurement", epoch.measurement, study::measurement_json, study::measurement_from_json);
 }
-json to_json(const FailureReport& failure) {
-  return {{"kind", "failure"}, {"trial", failure.trial.value}, {"epoch", failure.epoch}, {"reason", failure.reason}};
+void table(FieldTable& t, FailureReport& failure) {
+  t("trial", failure.trial)("epoch", failure.epoch)("reason", failure.reason);
 }
-json to_json(const CheckpointReport& saved) {
-  return {{"kind", "checkpoint"},
-          {"trial", saved.trial.value},
-          {"epoch", saved.epoch},
-          {"step", saved.step},
-          {"address", saved.address}};
+void table(FieldTable& t, CheckpointReport& saved) {
+  t("trial", saved.trial)("epoch", saved.epoch)("step", saved.step)("address", saved.address);
 }
-json to_json(const FinishedReport& finished) {
-  return {{"kind", "finished"},
-          {"trial", finished.trial.value},
-          {"state_hash", finished.state_hash.hex()},
-          {"weights", finished.weights}};
+void table(FieldTable& t, FinishedReport& finished) {
+  t("trial", finished.trial)("state_hash", finished.state_hash)("weights", finished.weights);
 }
-json to_json(const TrialPausedReport& paused) {
-  return {{"kind", "parked"},    {"trial", paused.trial.value},           {"epoch", paused.epoch},
-          {"step", paused.step}, {"state_hash", paused.state_hash.hex()}, {"address", paused.address}};
+void table(FieldTable& t, TrialPausedReport& paused) {
+  t("trial", paused.trial)("epoch", paused.epoch)("step", paused.step);
+  t("state_hash", paused.state_hash)("address", paused.address);
 }
-json to_json(const AllPausedReport&) { return {{"kind", "paused"}}; }
-json to_json(const SpanReport& span) {
-  return {{"kind", "span"},
-          {"trial", span.trial.value},
-          {"epoch", span.epoch},
-          {"worker", span.worker},
-          {"began", real_json(span.began)},
-          {"ended", real_json(span.ended)},
-          {"lanes", span.lanes},
-          {"width", span.width},
-          {"costs", study::span_costs_json(span.costs)},
-          {"device", span.device},
-          {"timed", span.timed != nullptr ? pipeline::timed_step_json(*span.timed) : json()}};
+void table(FieldTable&, AllPausedReport&) {}
+void table(FieldTable& t, SpanReport& span) {
+  t("trial", span.trial)("epoch", span.epoch)("worker", span.worker)("began", span.began)("ended", span.ended);
+  t("lanes", span.lanes)("width", span.width).via("costs", span.costs, study::span_costs_json, study::read_span_costs);
+  t("device", span.device);
+  t.via(
+      "timed", span.timed, [](const auto& step) { return step ? pipeline::timed_step_json(*step) : json(); },
+      [](const json& in) { return in.is_null() ? nullptr : study::read_timed(in); });
 }
-json to_json(const ExecutorErrorReport& broken) {
-  return {{"kind", "broken"},
-          {"code", code_name(broken.error.code)},
-          {"message", broken.error.message},
-          {"where", broken.error.where}};
+void table(FieldTable& t, ExecutorErrorReport& broken) {
+  std::string code(code_name(broken.error.code));
+  t("code", code);
+  if (t.reads()) broken.error.code = code_of(code);
+  t("message", broken.error.message)("where", broken.error.where);
 }
-json to_json(const WorkerReport& report) {
-  json trials = json::array();
-  for (const TrialId id : report.trials) trials.push_back({{"trial", id.value}});
-  json costs = json::array();
-  for (const auto& [id, seconds] : report.costs)
-    costs.push_back({{"trial", id.value}, {"seconds", real_json(seconds)}});
-  return {{"kind", "worker"},
-          {"worker", report.worker},
-          {"process", report.process},
-          {"came", report.has_started},
-          {"reason", report.reason},
-          {"trials", std::move(trials)},
-          {"seconds", real_json(report.seconds)},
-          {"host", report.host},
-          {"costs", std::move(costs)}};
+void table(FieldTable& t, TrialId& trial) { t("trial", trial); }
+void table(FieldTable& t, std::pair<TrialId, double>& cost) { t("trial", cost.first)("seconds", cost.second); }
+void table(FieldTable& t, WorkerReport& report) {
+  std::vector<std::pair<TrialId, double>> costs(report.costs.begin(), report.costs.end());
+  t("worker", report.worker)("process", report.process)("came", report.has_started)("reason", report.reason);
+  t("seconds", report.seconds)("host", report.host).list("trials", report.trials, table).list("costs", costs, table);
+  if (t.reads()) report.costs = {costs.begin(), costs.end()};
 }
 
-WorkerReport read_worker_report(const json& in) {
-  WorkerReport out{integer(in, "worker"), integer(in, "process"), flag(in, "came"), text(in, "reason"), {},
-                   real(in, "seconds"),   text(in, "host")};
-  for (const json& each : array(in, "trials")) out.trials.push_back(trial(each, "trial"));
-  for (const json& each : array(in, "costs")) out.costs[trial(each, "trial")] = real(each, "seconds");
+/// The value of key "kind" of each message, in the order of the variants.
+constexpr const char* kCommands[] = {"allow", "finish", "park", "pause_all", "arrange", "widen", "help"};
+constexpr const char* kReports[] = {"epoch",  "failure", "checkpoint", "finished", "parked",
+                                    "paused", "span",    "broken",     "worker"};
+
+template <class... T>
+json variant_json(const std::variant<T...>& message, const char* const* kinds) {
+  json out = std::visit([](const auto& each) { return write_table(each, table); }, message);
+  out["kind"] = kinds[message.index()];
   return out;
 }
 
-Report read_report(const json& in) {
+/// Reads the alternative `I` or a later one of the variant V by its kind. `what` names V in errors.
+template <class V, std::size_t I = 0>
+V read_variant(const json& in, const char* const* kinds, const char* what) {
   const std::string kind = text(in, "kind");
-  if (kind == "epoch") return EpochReport{good(study::measurement_from_json(member(in, "measurement")))};
-  if (kind == "failure") return FailureReport{trial(in, "trial"), integer(in, "epoch"), text(in, "reason")};
-  if (kind == "checkpoint") {
-    return CheckpointReport{trial(in, "trial"), integer(in, "epoch"), integer(in, "step"), text(in, "address")};
+  if constexpr (I == std::variant_size_v<V>) {
+    throw Malformed{"'" + kind + "' is no " + what};
+  } else {
+    if (kind == kinds[I]) return read_part<std::variant_alternative_t<I, V>>(in, table);
+    return read_variant<V, I + 1>(in, kinds, what);
   }
-  if (kind == "finished") return FinishedReport{trial(in, "trial"), digest(in, "state_hash"), text(in, "weights")};
-  if (kind == "parked") {
-    return TrialPausedReport{trial(in, "trial"), integer(in, "epoch"), integer(in, "step"), digest(in, "state_hash"),
-                             text(in, "address")};
-  }
-  if (kind == "paused") return AllPausedReport{};
-  if (kind == "span") {
-    return SpanReport{trial(in, "trial"),    integer(in, "epoch"),
-                      integer(in, "worker"), real(in, "began"),
-                      real(in, "ended"),     integer(in, "lanes"),
-                      integer(in, "width"),  study::read_span_costs(member(in, "costs")),
-                      text(in, "device"),    member(in, "timed").is_null() ? nullptr : study::read_timed(in)};
-  }
-  if (kind == "broken")
-    return ExecutorErrorReport{Error{code_of(text(in, "code")), text(in, "message"), text(in, "where")}};
-  if (kind == "worker") return read_worker_report(in);
-  throw Malformed{"'" + kind + "' is no report"};
 }
 
 }  // namespace
 
 std::string encode(const ExecutorRequest& order) {
-  return one_line_text(std::visit([](const auto& each) { return to_json(each); }, order));
+  return one_line_text(std::holds_alternative<Job>(order) ? job_json(std::get<Job>(order))
+                                                          : variant_json(std::get<Command>(order), kCommands));
 }
 
-std::string encode(const Report& report) {
-  return one_line_text(std::visit([](const auto& each) { return to_json(each); }, report));
-}
+std::string encode(const Report& report) { return one_line_text(variant_json(report, kReports)); }
 
 Result<ExecutorRequest> decode_executor_request(std::string_view text) {
   LANISTA_ASSIGN(const json message, store::parse_record_json(text));
-  return read_record<ExecutorRequest>("order", [&] { return read_executor_request(message); });
+  return read_record<ExecutorRequest>("order", [&]() -> ExecutorRequest {
+    if (study::fields::text(message, "kind") == "start") return read_part<Job>(message, table);
+    return read_variant<Command>(message, kCommands, "order");
+  });
 }
 
 Result<Report> decode_report(std::string_view text) {
   LANISTA_ASSIGN(const json message, store::parse_record_json(text));
-  return read_record<Report>("report", [&] { return read_report(message); });
+  return read_record<Report>("report", [&] { return read_variant<Report>(message, kReports, "report"); });
 }
 
 }  // namespace lanista::engine

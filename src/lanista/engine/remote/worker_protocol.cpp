@@ -7,21 +7,34 @@
 #include "lanista/base/real_json.h"
 #include "lanista/engine/remote/messages.h"
 #include "lanista/io/store/record_json.h"
-#include "lanista/search/study/record_fields.h"
+#include "lanista/search/study/record_table.h"
 
 namespace lanista::engine {
 namespace {
 
 using nlohmann::json;
+using study::fields::FieldTable;
 using study::fields::good;
-using study::fields::integer;
 using study::fields::Malformed;
 using study::fields::read_record;
+using study::fields::read_table;
+using study::fields::write_table;
 
 constexpr std::size_t kMaxErrorBytes = 16384;
 constexpr std::size_t kKiB = 1024, kMiB = kKiB * kKiB;
 
 std::string one_line(const json& message) { return message.dump(-1, ' ', false, json::error_handler_t::replace); }
+
+void table(FieldTable& t, Hello& hello) {
+  t("protocol", hello.protocol)("build", hello.build)("process", hello.process);
+  if (t.has("host", true)) t("host", hello.host);  // absent in older builds, which must receive the error
+}
+
+using Trials = std::vector<TrialId>;
+void id_table(FieldTable& t, TrialId& trial) { t("trial", trial); }
+void table(FieldTable& t, Trials& trials) { t.list("trials", trials, id_table); }
+using Metrics = std::map<std::string, double>;
+void table(FieldTable& t, Metrics& metrics) { t("metrics", metrics); }
 
 }  // namespace
 
@@ -55,19 +68,11 @@ std::size_t max_message_bytes_before_hello(std::uint16_t kind) {
   return static_cast<WireKind>(kind) == WireKind::kHello ? max_message_bytes(kind) : 0;
 }
 
-std::string encode(const Hello& hello) {
-  return one_line(
-      {{"protocol", hello.protocol}, {"build", hello.build}, {"process", hello.process}, {"host", hello.host}});
-}
+std::string encode(const Hello& hello) { return one_line(write_table(hello, table)); }
 
 Result<Hello> decode_hello(std::string_view text) {
   LANISTA_ASSIGN(const json in, store::parse_record_json(text));
-  return read_record<Hello>("hello", [&] {
-    Hello hello{integer(in, "protocol"), study::fields::text(in, "build"), integer(in, "process")};
-    if (in.contains("host"))
-      hello.host = study::fields::text(in, "host");  // absent in older builds, which must receive the error
-    return hello;
-  });
+  return read_table<Hello>("hello", in, table);
 }
 
 Result<void> check_hello(const Hello& hello, const std::string& build) {
@@ -95,19 +100,11 @@ Result<Welcome> decode_welcome(std::string_view text) {
   });
 }
 
-std::string encode(const std::vector<TrialId>& trials) {
-  json out = json::array();
-  for (const TrialId trial : trials) out.push_back({{"trial", trial.value}});
-  return one_line({{"trials", std::move(out)}});
-}
+std::string encode(const Trials& trials) { return one_line(write_table(trials, table)); }
 
-Result<std::vector<TrialId>> decode_trials(std::string_view text) {
+Result<Trials> decode_trials(std::string_view text) {
   LANISTA_ASSIGN(const json in, store::parse_record_json(text));
-  return read_record<std::vector<TrialId>>("list of trials", [&] {
-    std::vector<TrialId> trials;
-    for (const json& each : study::fields::array(in, "trials")) trials.push_back(study::fields::trial(each, "trial"));
-    return trials;
-  });
+  return read_table<Trials>("list of trials", in, table);
 }
 
 // One line with part, weights and shares, and a line for each job.
@@ -127,7 +124,7 @@ Result<MeasureRequest> decode_measure_request(const std::string& text) {
   std::getline(lines, line);
   LANISTA_ASSIGN(const json head, store::parse_record_json(line));
   return read_record<MeasureRequest>("question", [&] {
-    const std::int64_t part = integer(head, "part");
+    const std::int64_t part = study::fields::integer(head, "part");
     if (part < 0 || part > static_cast<std::int64_t>(data::Part::kTest)) throw Malformed{"no such part"};
     MeasureRequest out{{}, static_cast<data::Part>(part)};
     for (const json& member : study::fields::array(head, "members")) {
@@ -143,13 +140,11 @@ Result<MeasureRequest> decode_measure_request(const std::string& text) {
   });
 }
 
-std::string encode_measured_metrics(const std::map<std::string, double>& metrics) {
-  return one_line({{"metrics", study::fields::metrics_json(metrics)}});
-}
+std::string encode_measured_metrics(const Metrics& metrics) { return one_line(write_table(metrics, table)); }
 
-Result<std::map<std::string, double>> decode_measured_metrics(std::string_view text) {
+Result<Metrics> decode_measured_metrics(std::string_view text) {
   LANISTA_ASSIGN(const json in, store::parse_record_json(text));
-  return read_record<std::map<std::string, double>>("answer", [&] { return study::fields::metrics(in, "metrics"); });
+  return read_table<Metrics>("answer", in, table);
 }
 
 std::string encode(const Error& error) {

@@ -1,9 +1,7 @@
 // Records of spans, and of worker processes that started or ended.
-#include "lanista/base/json_object.h"
-#include "lanista/base/real_json.h"
 #include "lanista/engine/core/record_bodies.h"
 #include "lanista/ipc/host_name.h"
-#include "lanista/search/study/record_fields.h"
+#include "lanista/search/study/record_table.h"
 #include "lanista/search/study/timed_steps.h"
 
 namespace lanista::engine {
@@ -13,69 +11,61 @@ namespace {
 using nlohmann::json;
 using namespace study::fields;
 
+void device_name(FieldTable& t, const char* name, std::string& value) {
+  t.optional(name, value);
+  if (t.reads()) value = sanitize_host_name(std::move(value));
+}
+
+void table(FieldTable& t, study::Span& span) {
+  t("trial", span.trial)("epoch", span.epoch)("worker", span.worker)("began", span.began)("ended", span.ended);
+  if (t.has("lanes", span.lanes > 1)) t("lanes", span.lanes);
+  if (t.has("width", span.width > 1)) t("width", span.width);
+  if (t.has("costs", span.costs != study::SpanCosts())) {
+    t.via("costs", span.costs, study::span_costs_json, study::read_span_costs);
+  }
+  device_name(t, "device", span.device);
+  const auto timed_json = [](const auto& step) { return pipeline::timed_step_json(*step); };
+  if (t.has("timed", span.timed != nullptr)) t.via("timed", span.timed, timed_json, study::read_timed);
+}
+
+/// A trial of a lost worker, with the seconds that it lost.
+struct LostTrial {
+  TrialId trial;
+  std::optional<double> seconds = {};
+};
+void table(FieldTable& t, LostTrial& lost) { t("trial", lost.trial).optional("seconds", lost.seconds); }
+
+void table(FieldTable& t, WorkerReport& report) {
+  std::string event = report.has_started ? "came" : "went";
+  t("worker", report.worker)("process", report.process)("event", event);
+  if (t.reads()) report.has_started = event == "came";
+  device_name(t, "host", report.host);
+  if (report.has_started) return;
+  if (event != "went") throw Malformed{"'" + event + "' is no event of a worker"};
+  t("reason", report.reason)("seconds", report.seconds);
+  std::vector<LostTrial> trials;
+  for (const TrialId id : report.trials) {
+    const auto cost = report.costs.find(id);
+    const bool is_known = !report.host.empty() && cost != report.costs.end();
+    trials.push_back({id, is_known ? std::optional(cost->second) : std::nullopt});
+  }
+  t.list("trials", trials, table);
+  if (!t.reads()) return;
+  for (const LostTrial& lost : trials) {
+    report.trials.push_back(lost.trial);
+    if (lost.seconds) report.costs[lost.trial] = *lost.seconds;
+  }
+}
+
 }  // namespace
 
-json span_body(const study::Span& span) {
-  json body = json_object("trial", span.trial.value,  //
-                          "epoch", span.epoch,        //
-                          "worker", span.worker,      //
-                          "began", real_json(span.began), "ended", real_json(span.ended));
-  if (span.lanes > 1) body["lanes"] = span.lanes;
-  if (span.width > 1) body["width"] = span.width;
-  if (!span.device.empty()) body["device"] = span.device;
-  if (span.costs != study::SpanCosts()) body["costs"] = study::span_costs_json(span.costs);
-  if (span.timed != nullptr) body["timed"] = pipeline::timed_step_json(*span.timed);
-  return body;
-}
-
-Result<study::Span> read_span(const json& body) {
-  return read_record<study::Span>("span", [&] {
-    return study::Span{study::fields::trial(body, "trial"),
-                       integer(body, "epoch"),
-                       integer(body, "worker"),
-                       real(body, "began"),
-                       real(body, "ended"),
-                       body.contains("lanes") ? integer(body, "lanes") : 1,
-                       body.contains("width") ? integer(body, "width") : 1,
-                       body.contains("costs") ? study::read_span_costs(body.at("costs")) : study::SpanCosts(),
-                       0,
-                       body.contains("device") ? sanitize_host_name(text(body, "device")) : "",
-                       study::read_timed(body)};
-  });
-}
-
+json span_body(const study::Span& span) { return write_table(span, table); }
+Result<study::Span> read_span(const json& body) { return read_table<study::Span>("span", body, table); }
 json worker_body(const WorkerReport& report, double unix_time) {
-  json out{{"worker", report.worker},
-           {"process", report.process},
-           {"event", report.has_started ? "came" : "went"},
-           {"time", real_json(unix_time)}};
-  if (!report.host.empty()) out["host"] = report.host;
-  if (report.has_started) return out;
-  out["reason"] = report.reason;
-  out["seconds"] = real_json(report.seconds);
-  out["trials"] = json::array();
-  for (const TrialId id : report.trials) {
-    out["trials"].push_back({{"trial", id.value}});
-    const auto cost = report.costs.find(id);
-    if (!report.host.empty() && cost != report.costs.end()) out["trials"].back()["seconds"] = real_json(cost->second);
-  }
+  json out = write_table(report, table);
+  out["time"] = real_json(unix_time);
   return out;
 }
-
-Result<WorkerReport> read_worker(const json& body) {
-  return read_record<WorkerReport>("worker", [&] {
-    WorkerReport out{integer(body, "worker"), integer(body, "process"), text(body, "event") == "came", {}, {}, 0};
-    if (body.contains("host")) out.host = sanitize_host_name(text(body, "host"));
-    if (out.has_started) return out;
-    if (text(body, "event") != "went") throw Malformed{"'" + text(body, "event") + "' is no event of a worker"};
-    out.reason = text(body, "reason");
-    out.seconds = real(body, "seconds");
-    for (const json& each : array(body, "trials")) {
-      out.trials.push_back(study::fields::trial(each, "trial"));
-      if (each.contains("seconds")) out.costs[out.trials.back()] = real(each, "seconds");
-    }
-    return out;
-  });
-}
+Result<WorkerReport> read_worker(const json& body) { return read_table<WorkerReport>("worker", body, table); }
 
 }  // namespace lanista::engine

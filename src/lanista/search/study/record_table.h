@@ -98,6 +98,28 @@ class FieldTable {
   FieldTable& via(const char* name, std::optional<T>& value, const Writer& write, const Reader& read) {
     return has(name, value.has_value()) ? via(name, in_ ? value.emplace() : *value, write, read) : *this;
   }
+  /// Adds a field that is the text `none` if it is absent.
+  template <class T, class... How>
+  FieldTable& or_text(const char* none, const char* name, std::optional<T>& value, const How&... how) {
+    const bool is_there = in_ ? member(*in_, name) != none : value.has_value();
+    if (!is_there && !in_) put(name, none);
+    if (!is_there) return *this;
+    if constexpr (sizeof...(how) == 0)
+      return optional(name, value);
+    else
+      return via(name, in_ ? value.emplace() : *value, how...);
+  }
+  template <class T>
+  FieldTable& or_text(const char* none, const char* name, std::optional<T>& value, void (*table)(FieldTable&, T&)) {
+    return or_text<T, void (*)(FieldTable&, T&)>(none, name, value, table);
+  }
+  /// Adds a record by its table.
+  template <class T>
+  FieldTable& via(const char* name, T& value, void (*table)(FieldTable&, T&)) {
+    return via(
+        name, value, [&](const T& each) { return write_table(each, table); },
+        [&](const nlohmann::json& each) { return read_part<T>(each, table); });
+  }
   /// Adds a list. `write` and `read` are those of one entry.
   template <class T, class Writer, class Reader>
   FieldTable& list(const char* name, std::vector<T>& values, const Writer& write, const Reader& read) {

@@ -6,8 +6,7 @@
 namespace lanista::study {
 
 std::shared_ptr<const pipeline::TimedStep> read_timed(const nlohmann::json& in) {
-  if (!in.contains("timed")) return nullptr;
-  return std::make_shared<const pipeline::TimedStep>(fields::good(pipeline::read_timed_step(in.at("timed"))));
+  return std::make_shared<const pipeline::TimedStep>(fields::good(pipeline::read_timed_step(in)));
 }
 
 std::vector<TrialStep> timed_steps(const StudyView& view) {

@@ -17,8 +17,7 @@ namespace lanista::study {
 /// Most timed steps that a log keeps; later ones are not recorded.
 inline constexpr std::int64_t kMaxTimedSteps = 256;
 
-/// Reads the member "timed" of a record or a message; null: there is none. Throws fields::Malformed (its form is
-/// invalid).
+/// Reads the member "timed" of a record or a message. Throws fields::Malformed (its form is invalid).
 std::shared_ptr<const pipeline::TimedStep> read_timed(const nlohmann::json& in);
 
 /// A timed step with the trial in which it was timed.
