@@ -9,7 +9,7 @@
 #include "lanista/io/studyfile/study_file.h"
 #include "lanista/ipc/host_name.h"
 #include "lanista/model/graph/text.h"
-#include "lanista/search/study/record_fields.h"
+#include "lanista/search/study/record_table.h"
 
 namespace lanista::engine {
 namespace {
@@ -51,8 +51,8 @@ json child_json(const study::Proposal& proposal, const study::Proposal& parent) 
 }
 
 std::size_t count(const json& in, const char* key) {
-  const std::int64_t number = integer(in, key);
-  if (number < 0) throw Malformed{"'" + std::string(key) + "' is below 0"};
+  std::int64_t number = 0;
+  FieldTable(in).at_least(0, key, number);
   return static_cast<std::size_t>(number);
 }
 
@@ -61,9 +61,63 @@ bool strategy_forks(const study::StudyConfig& config) {
   return std::ranges::any_of(all, [&](const auto& each) { return each.forks && each.name == config.strategy.name; });
 }
 
-std::optional<study::Fork> fork_in(const json& in) {
-  if (!in.contains("fork")) return std::nullopt;
-  return good(study::fork_from_json(in["fork"]));
+void table(FieldTable& t, study::StartFile& file) {
+  t("name", file.name)("address", file.address)("graph", file.graph);
+  t.list(
+      "labels", file.labels, [](const std::string& label) { return json(label); },
+      [](const json& label) {
+        return label.is_string() ? label.get<std::string>() : throw Malformed{"a label of 'start_file' is no text"};
+      });
+}
+
+void fork(FieldTable& t, std::optional<study::Fork>& value) {
+  t.via("fork", value, study::fork_json, study::fork_from_json);
+}
+
+void table(FieldTable& t, search::Member& member) {
+  if (t.has("new", std::holds_alternative<search::NewTrial>(member))) {
+    if (t.reads()) member = search::NewTrial();
+    t.via("new", std::get<search::NewTrial>(member).proposal, study::proposal_json, study::proposal_from_json);
+  } else if (t.has("resume", std::holds_alternative<search::ResumeTrial>(member))) {
+    if (t.reads()) member = search::ResumeTrial();
+    auto& resume = std::get<search::ResumeTrial>(member);
+    t("resume", resume.trial)("budget", resume.budget);
+    fork(t, resume.fork);
+  } else {
+    if (t.reads()) member = search::StopTrial();
+    t("stop", std::get<search::StopTrial>(member).trial);
+  }
+}
+
+void table(FieldTable& t, search::TrialGroup& group) {
+  t("id", group.id)("barrier", group.barrier)("priority", group.priority).list("members", group.members, table);
+  if (!t.has("costs", !group.costs.empty())) return;
+  t.list("costs", group.costs, real_json, [](const json& cost) { return real({{"cost", cost}}, "cost"); });
+  t.check(group.costs.size() == group.members.size(), "'costs' are not those of its members");
+}
+
+void table(FieldTable& t, PausedRecord& paused) {
+  t("trial", paused.event.trial)("epoch", paused.event.epoch)("logical_time", paused.logical_time);
+  t("address", paused.address).optional("weights_hash", paused.weights_hash);
+}
+
+void table(FieldTable& t, ResumedRecord& resumed) {
+  t("trial", resumed.event.trial)("epoch", resumed.event.epoch)("budget", resumed.event.budget);
+  fork(t, resumed.event.fork);
+  t("logical_time", resumed.logical_time);
+}
+
+void table(FieldTable& t, CheckpointRecord& checkpoint) {
+  t("trial", checkpoint.trial)("epoch", checkpoint.epoch)("step", checkpoint.step)("address", checkpoint.address);
+}
+
+void table(FieldTable& t, ControlRecord& control) {
+  t("request", control.request);
+  if (t.has("time", true)) t("time", control.time);
+  t.optional("trial", control.trial).optional("trials", control.trials).optional("steps", control.steps);
+  if (t.reads()) control.has_lost_minutes = t.is_null("minutes");
+  if (!control.has_lost_minutes) t.optional("minutes", control.minutes);
+  t.optional("by", control.by).optional("reason", control.reason);
 }
 
 template <class T>
@@ -105,12 +159,7 @@ json header_body(const study::StudyConfig& config, const std::string& config_tex
   if (!frozen.empty()) body["frozen"] = frozen;
   if (!baselines.empty()) body["baselines"] = study::baselines_json(baselines);
   if (earlier) body["earlier"] = study::earlier_study_json(*earlier);
-  if (start_file) {
-    body["start_file"] = {{"name", start_file->name},
-                          {"address", start_file->address},
-                          {"graph", start_file->graph},
-                          {"labels", start_file->labels}};
-  }
+  if (start_file) body["start_file"] = write_table(*start_file, table);
   if (zoo) body["zoo"] = study::zoo_snapshot_json(*zoo);
   return body;
 }
@@ -130,12 +179,7 @@ Result<HeaderRecord> read_header(const json& body) {
     header.models = member(body, "models");
     if (body.contains("frozen")) header.frozen = text(body, "frozen");
     if (body.contains("start_file")) {
-      const json& file = body.at("start_file");
-      header.start_file = study::StartFile{text(file, "name"), text(file, "address"), text(file, "graph")};
-      for (const json& label : array(file, "labels")) {
-        if (!label.is_string()) throw Malformed{"a label of 'start_file' is no text"};
-        header.start_file->labels.push_back(label.get<std::string>());
-      }
+      header.start_file = read_part<study::StartFile>(body.at("start_file"), table);
     }
     if (body.contains("zoo")) header.zoo = study::read_zoo_snapshot(body.at("zoo"));
     if (body.contains("earlier")) header.earlier = study::read_earlier_study(body.at("earlier"));
@@ -210,84 +254,13 @@ Result<VerdictRecord> read_verdict(const json& body) {
   });
 }
 
-json group_body(const search::TrialGroup& group) {
-  json members = json::array();
-  for (const search::Member& member : group.members) {
-    if (const auto* fresh = std::get_if<search::NewTrial>(&member)) {
-      members.push_back({{"new", study::proposal_json(fresh->proposal)}});
-    } else if (const auto* resume = std::get_if<search::ResumeTrial>(&member)) {
-      members.push_back({{"resume", resume->trial.value}, {"budget", resume->budget}});
-      if (resume->fork) members.back()["fork"] = study::fork_json(*resume->fork);
-    } else {
-      members.push_back({{"stop", std::get<search::StopTrial>(member).trial.value}});
-    }
-  }
-  json out{{"id", group.id},
-           {"members", std::move(members)},
-           {"barrier", group.barrier},
-           {"priority", real_json(group.priority)}};
-  for (const double cost : group.costs) out["costs"].push_back(real_json(cost));
-  return out;
-}
-
-Result<search::TrialGroup> read_group(const json& body) {
-  return read_record<search::TrialGroup>("group", [&] {
-    search::TrialGroup group;
-    group.id = integer(body, "id");
-    group.barrier = member(body, "barrier").get<bool>();
-    group.priority = real(body, "priority");
-    for (const json& each : array(body, "members")) {
-      if (each.contains("new")) {
-        group.members.emplace_back(search::NewTrial{good(study::proposal_from_json(member(each, "new")))});
-      } else if (each.contains("resume")) {
-        group.members.emplace_back(
-            search::ResumeTrial{study::fields::trial(each, "resume"), integer(each, "budget"), fork_in(each)});
-      } else {
-        group.members.emplace_back(search::StopTrial{study::fields::trial(each, "stop")});
-      }
-    }
-    if (!body.contains("costs")) return group;
-    for (const json& cost : array(body, "costs")) group.costs.push_back(real(json{{"cost", cost}}, "cost"));
-    if (group.costs.size() != group.members.size()) throw Malformed{"'costs' are not those of its members"};
-    return group;
-  });
-}
-
-json paused_body(const PausedRecord& paused) {
-  json body{{"trial", paused.event.trial.value},
-            {"epoch", paused.event.epoch},
-            {"logical_time", real_json(paused.logical_time)},
-            {"address", paused.address}};
-  if (paused.weights_hash) body["weights_hash"] = paused.weights_hash->hex();
-  return body;
-}
-
-Result<PausedRecord> read_paused(const json& body) {
-  return read_record<PausedRecord>("paused record", [&] {
-    PausedRecord paused{{study::fields::trial(body, "trial"), integer(body, "epoch")},
-                        real(body, "logical_time"),
-                        text(body, "address"),
-                        {}};
-    if (body.contains("weights_hash")) paused.weights_hash = digest(body, "weights_hash");
-    return paused;
-  });
-}
-
-json resumed_body(const ResumedRecord& resumed) {
-  json body{{"trial", resumed.event.trial.value},
-            {"epoch", resumed.event.epoch},
-            {"budget", resumed.event.budget},
-            {"logical_time", real_json(resumed.logical_time)}};
-  if (resumed.event.fork) body["fork"] = study::fork_json(*resumed.event.fork);
-  return body;
-}
-
+json group_body(const search::TrialGroup& group) { return write_table(group, table); }
+Result<search::TrialGroup> read_group(const json& body) { return read_table<search::TrialGroup>("group", body, table); }
+json paused_body(const PausedRecord& paused) { return write_table(paused, table); }
+Result<PausedRecord> read_paused(const json& body) { return read_table<PausedRecord>("paused record", body, table); }
+json resumed_body(const ResumedRecord& resumed) { return write_table(resumed, table); }
 Result<ResumedRecord> read_resumed(const json& body) {
-  return read_record<ResumedRecord>("resumed record", [&] {
-    return ResumedRecord{
-        {study::fields::trial(body, "trial"), integer(body, "epoch"), integer(body, "budget"), fork_in(body)},
-        real(body, "logical_time")};
-  });
+  return read_table<ResumedRecord>("resumed record", body, table);
 }
 
 json outcome_body(TrialId trial, const study::Outcome& outcome, double logical_time) {
@@ -305,18 +278,10 @@ Result<OutcomeRecord> read_outcome(const json& body) {
   });
 }
 
-json checkpoint_body(const CheckpointRecord& checkpoint) {
-  return {{"trial", checkpoint.trial.value},
-          {"epoch", checkpoint.epoch},
-          {"step", checkpoint.step},
-          {"address", checkpoint.address}};
-}
+json checkpoint_body(const CheckpointRecord& checkpoint) { return write_table(checkpoint, table); }
 
 Result<CheckpointRecord> read_checkpoint(const json& body) {
-  return read_record<CheckpointRecord>("checkpoint record", [&] {
-    return CheckpointRecord{study::fields::trial(body, "trial"), integer(body, "epoch"), integer(body, "step"),
-                            text(body, "address")};
-  });
+  return read_table<CheckpointRecord>("checkpoint record", body, table);
 }
 
 json attempt_begin_body(double unix_time, std::int64_t pid, const std::string& host) {
@@ -337,32 +302,13 @@ Result<AttemptRecord> read_attempt(const json& body) {
 }
 
 json control_body(const ControlRecord& control) {
-  json body{{"request", control.request}, {"time", real_json(control.time)}};
-  if (control.trial) body["trial"] = control.trial->value;
-  if (control.trials) body["trials"] = *control.trials;
-  if (control.steps) body["steps"] = *control.steps;
-  if (control.minutes) body["minutes"] = real_json(*control.minutes);
-  if (!control.by.empty()) body["by"] = control.by;
+  json body = write_table(control, table);
   if (!control.reason.empty()) body["reason"] = shorten(control.reason);
   return body;
 }
 
 Result<ControlRecord> read_control(const json& body) {
-  return read_record<ControlRecord>("control record", [&] {
-    ControlRecord control;
-    control.request = text(body, "request");
-    if (body.contains("time")) control.time = real(body, "time");
-    if (body.contains("trial")) control.trial = study::fields::trial(body, "trial");
-    if (body.contains("trials")) control.trials = integer(body, "trials");
-    if (body.contains("steps")) control.steps = integer(body, "steps");
-    if (body.contains("minutes")) {
-      control.has_lost_minutes = body["minutes"].is_null();
-      if (!control.has_lost_minutes) control.minutes = real(body, "minutes");
-    }
-    if (body.contains("by")) control.by = text(body, "by");
-    if (body.contains("reason")) control.reason = text(body, "reason");
-    return control;
-  });
+  return read_table<ControlRecord>("control record", body, table);
 }
 
 json plan_body(const plan::Regrouping& changes) { return json_object("changes", plan::regrouping_text(changes)); }

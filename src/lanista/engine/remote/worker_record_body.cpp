@@ -35,7 +35,7 @@ struct LostTrial {
 };
 void table(FieldTable& t, LostTrial& lost) { t("trial", lost.trial).optional("seconds", lost.seconds); }
 
-void table(FieldTable& t, WorkerReport& report) {
+void log_table(FieldTable& t, WorkerReport& report) {
   std::string event = report.has_started ? "came" : "went";
   t("worker", report.worker)("process", report.process)("event", event);
   if (t.reads()) report.has_started = event == "came";
@@ -62,10 +62,10 @@ void table(FieldTable& t, WorkerReport& report) {
 json span_body(const study::Span& span) { return write_table(span, table); }
 Result<study::Span> read_span(const json& body) { return read_table<study::Span>("span", body, table); }
 json worker_body(const WorkerReport& report, double unix_time) {
-  json out = write_table(report, table);
+  json out = write_table(report, log_table);
   out["time"] = real_json(unix_time);
   return out;
 }
-Result<WorkerReport> read_worker(const json& body) { return read_table<WorkerReport>("worker", body, table); }
+Result<WorkerReport> read_worker(const json& body) { return read_table<WorkerReport>("worker", body, log_table); }
 
 }  // namespace lanista::engine

@@ -5,20 +5,14 @@
 #include <nlohmann/json.hpp>
 
 #include "lanista/exec/program/program.h"
-#include "lanista/search/study/record_fields.h"
+#include "lanista/search/study/record_table.h"
 
 namespace lanista::runtime {
 namespace {
 
 using nlohmann::json;
-using study::fields::array;
-using study::fields::flag;
-using study::fields::integer;
+using study::fields::FieldTable;
 using study::fields::Malformed;
-using study::fields::member;
-using study::fields::text;
-
-json numbers_of(const std::vector<std::uint32_t>& numbers) { return json(numbers); }
 
 std::uint32_t number(const json& in) {
   if (!in.is_number_unsigned() || in.get<std::uint64_t>() > std::numeric_limits<std::uint32_t>::max()) {
@@ -30,105 +24,76 @@ std::uint32_t number(const json& in) {
 constexpr std::int64_t kMostBatch = std::int64_t{1} << 20;
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 48;
 
-std::int64_t within(const json& in, const char* key, std::int64_t least, std::int64_t most) {
-  const std::int64_t value = integer(in, key);
-  if (value >= least && value <= most) return value;
+void within(FieldTable& t, const char* key, std::int64_t& value, std::int64_t least, std::int64_t most) {
+  t(key, value);
+  if (!t.reads() || (value >= least && value <= most)) return;
   throw Malformed{"'" + std::string(key) + "' is " + std::to_string(value) + "; allowed: " + std::to_string(least) +
                   " to " + std::to_string(most)};
 }
 
-json to_json(const program::Stages& stages) {
-  json out{{"stages", json::array()},
-           {"places", json::array()},
-           {"place_bytes", stages.rank_bytes},
-           {"apart", stages.has_separate_memory}};
-  for (const program::Stage& stage : stages.stages) {
-    json nodes = json::array();
-    for (const graph::NodeId node : stage.nodes) nodes.push_back(node.value);
-    out["stages"].push_back({{"nodes", std::move(nodes)},
-                             {"micro_batches", stage.micro_batches},
-                             {"slots", stage.slots},
-                             {"after", numbers_of(stage.successors)}});
-  }
-  for (const auto& rank : stages.ranks) {
-    json passes = json::array();
-    for (const program::StagePass& pass : rank) {
-      passes.push_back(json::array({static_cast<std::uint32_t>(pass.kind), pass.stage, pass.micro}));
-    }
-    out["places"].push_back(std::move(passes));
+void table(FieldTable& t, program::Stage& stage) {
+  within(t, "micro_batches", stage.micro_batches, 1, program::kMaxBatchParts);
+  within(t, "slots", stage.slots, 1, program::kMaxBatchParts);
+  t.list(
+      "nodes", stage.nodes, [](graph::NodeId node) { return json(node.value); },
+      [](const json& node) { return graph::NodeId{number(node)}; });
+  t.list(
+      "after", stage.successors, [](std::uint32_t next) { return json(next); }, number);
+}
+
+json passes_json(const std::vector<program::StagePass>& passes) {
+  json out = json::array();
+  for (const program::StagePass& pass : passes) {
+    out.push_back(json::array({static_cast<std::uint32_t>(pass.kind), pass.stage, pass.micro}));
   }
   return out;
 }
 
-program::Stages read_stages(const json& in) {
-  program::Stages stages;
-  stages.rank_bytes = within(in, "place_bytes", 0, kMostBytes);
-  stages.has_separate_memory = flag(in, "apart");
-  for (const json& each : array(in, "stages")) {
-    program::Stage stage{.nodes = {},
-                         .micro_batches = within(each, "micro_batches", 1, program::kMaxBatchParts),
-                         .slots = within(each, "slots", 1, program::kMaxBatchParts),
-                         .successors = {}};
-    for (const json& node : array(each, "nodes")) stage.nodes.push_back(graph::NodeId{number(node)});
-    for (const json& next : array(each, "after")) stage.successors.push_back(number(next));
-    stages.stages.push_back(std::move(stage));
+std::vector<program::StagePass> read_passes(const json& in) {
+  std::vector<program::StagePass> passes;
+  for (const json& pass : in) {
+    if (!pass.is_array() || pass.size() != 3 || number(pass[0]) > 3) throw Malformed{"a pass is malformed"};
+    passes.push_back({static_cast<program::StagePass::Kind>(number(pass[0])), number(pass[1]), number(pass[2])});
   }
-  for (const json& rank : array(in, "places")) {
-    stages.ranks.emplace_back();
-    for (const json& pass : rank) {
-      if (!pass.is_array() || pass.size() != 3 || number(pass[0]) > 3) throw Malformed{"a pass is malformed"};
-      stages.ranks.back().push_back(
-          {static_cast<program::StagePass::Kind>(number(pass[0])), number(pass[1]), number(pass[2])});
-    }
-  }
-  return stages;
+  return passes;
 }
 
-StageTask read_task(const json& in) {
-  StageTask task;
-  task.model = text(in, "model");
-  task.step = {text(in, "loss"), text(in, "optimizer")};
-  task.build = text(in, "build");
-  task.isa = text(in, "isa");
-  task.precision = text(in, "precision") == "float64" ? Precision::kFloat64 : Precision::kFloat32;
-  task.max_batch = within(in, "max_batch", 1, kMostBatch);
-  task.shards = within(in, "shards", 1, program::kMaxBatchParts);
-  task.accumulate = within(in, "accumulate", 1, program::kMaxBatchParts);
-  task.stages = read_stages(member(in, "stages"));
-  task.number = static_cast<std::uint64_t>(within(in, "number", 0, std::numeric_limits<std::int64_t>::max()));
-  task.rank = static_cast<std::uint64_t>(integer(in, "place"));
-  if (task.rank >= task.stages.ranks.size()) throw Malformed{"'place' is not one of the ranks"};
-  task.memory = text(in, "memory");
-  task.bytes = within(in, "bytes", 0, kMostBytes);
-  task.digest = study::fields::digest(in, "digest");
-  return task;
+void table(FieldTable& t, program::Stages& stages) {
+  within(t, "place_bytes", stages.rank_bytes, 0, kMostBytes);
+  t("apart", stages.has_separate_memory).list("stages", stages.stages, table);
+  t.list("places", stages.ranks, passes_json, read_passes);
+}
+
+void table(FieldTable& t, StageTask& task) {
+  std::string precision = task.precision == Precision::kFloat64 ? "float64" : "float32";
+  auto task_number = static_cast<std::int64_t>(task.number), rank = static_cast<std::int64_t>(task.rank);
+  t("model", task.model)("loss", task.step.loss)("optimizer", task.step.optimizer)("build", task.build);
+  t("isa", task.isa)("precision", precision);
+  if (t.reads()) task.precision = precision == "float64" ? Precision::kFloat64 : Precision::kFloat32;
+  within(t, "max_batch", task.max_batch, 1, kMostBatch);
+  within(t, "shards", task.shards, 1, program::kMaxBatchParts);
+  within(t, "accumulate", task.accumulate, 1, program::kMaxBatchParts);
+  t.via("stages", task.stages, table);
+  within(t, "number", task_number, 0, std::numeric_limits<std::int64_t>::max());
+  t("place", rank)("memory", task.memory);
+  within(t, "bytes", task.bytes, 0, kMostBytes);
+  t("digest", task.digest);
+  if (!t.reads()) return;
+  task.number = static_cast<std::uint64_t>(task_number);
+  task.rank = static_cast<std::uint64_t>(rank);
+  t.check(task.rank < task.stages.ranks.size(), "'place' is not one of the ranks");
 }
 
 }  // namespace
 
 std::string encode(const StageTask& task) {
-  return json{{"model", task.model},
-              {"loss", task.step.loss},
-              {"optimizer", task.step.optimizer},
-              {"build", task.build},
-              {"isa", task.isa},
-              {"precision", task.precision == Precision::kFloat64 ? "float64" : "float32"},
-              {"max_batch", task.max_batch},
-              {"shards", task.shards},
-              {"accumulate", task.accumulate},
-              {"stages", to_json(task.stages)},
-              {"number", task.number},
-              {"place", task.rank},
-              {"memory", task.memory},
-              {"bytes", task.bytes},
-              {"digest", task.digest.hex()}}
-      .dump(-1, ' ', false, json::error_handler_t::replace);
+  return study::fields::write_table(task, table).dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 Result<StageTask> decode_stage_task(std::string_view text) {
   const json in = json::parse(text, nullptr, false);
   if (in.is_discarded()) return Error{Code::kDataLoss, "broken stage task: not JSON", ""};
-  return study::fields::read_record<StageTask>("stage task", [&] { return read_task(in); });
+  return study::fields::read_table<StageTask>("stage task", in, table);
 }
 
 }  // namespace lanista::runtime

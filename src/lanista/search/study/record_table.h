@@ -57,6 +57,8 @@ class FieldTable {
   explicit FieldTable(const nlohmann::json& in) : in_(&in) {}                                   ///< Reads `in`.
   bool reads() const { return in_ != nullptr; }                                                 ///< True: it reads.
   bool has(const char* name, bool writes) const { return in_ ? in_->contains(name) : writes; }  ///< True: it is there.
+  /// True: it reads, and the field is there as null, which old versions wrote for NaN.
+  bool is_null(const char* name) const { return in_ && in_->contains(name) && (*in_)[name].is_null(); }
   nlohmann::json take() { return std::move(out_); }  ///< The record, written.
 
   /// Adds a field that is always there.
