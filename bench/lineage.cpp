@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bench/arms.h"
+#include "bench/node_match.h"
 #include "lanista/model/graph/infer.h"
 #include "lanista/model/graph/lineage.h"
 #include "lanista/model/mutate/model_space.h"
@@ -73,7 +74,7 @@ Result<void> check_agreement(const graph::Graph& a, const graph::Graph& b, const
   const auto hash_in = [](const std::vector<graph::NodeHash>& hashes, NodeId id) {
     return std::find_if(hashes.begin(), hashes.end(), [&](const auto& h) { return h.id == id; })->hash;
   };
-  for (const NodeId id : graph::lineage_match(a, b, ops)) {
+  for (const NodeId id : lineage_match(a, b, ops)) {
     if (hash_in(of_a, id) == hash_in(of_b, id)) continue;
     return Error{Code::kInternal, "node " + std::to_string(id.value) + " is shared by lineage, not by structure", ""};
   }
@@ -149,10 +150,9 @@ Result<void> lineage(int repeats, bool json, std::ostream& out) {
   const std::string size = std::to_string(base.size());
 
   const std::vector<Arm> pairs{
-      per_pair("lineage", models,
-               [&ops](const auto& a, const auto& b) { return graph::lineage_match(a, b, ops).size(); }),
+      per_pair("lineage", models, [&ops](const auto& a, const auto& b) { return lineage_match(a, b, ops).size(); }),
       per_pair("structure", models,
-               [&ops](const auto& a, const auto& b) { return graph::structural_match(a, b, ops).size(); })};
+               [&ops](const auto& a, const auto& b) { return structural_match(a, b, ops).size(); })};
   for (const auto& row : run_interleaved("lineage", "pair/" + size, "us", pairs, repeats)) print(row, json, out);
 
   const std::vector<Arm> edits{{"ours", [&] { return edits_per_second(base, ops); }}};

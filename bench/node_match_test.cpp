@@ -1,4 +1,4 @@
-#include "lanista/model/graph/lineage.h"
+#include "bench/node_match.h"
 
 #include <gtest/gtest.h>
 
@@ -11,12 +11,13 @@
 #include "lanista/model/graph/text.h"
 #include "support/model/graph/test_support.h"
 
-namespace lanista::graph {
+namespace lanista::bench {
 namespace {
 
-using testing::random_model;
-using testing::renamed;
-using testing::small_ops;
+using namespace graph;  // NOLINT: models are written in the words of that module
+using graph::testing::random_model;
+using graph::testing::renamed;
+using graph::testing::small_ops;
 
 Graph model(const std::string& text) {
   auto graph = parse(text);
@@ -201,4 +202,4 @@ TEST(StructuralMatch, DistinguishesSharedLayerFromTwoEqual) {
 }
 
 }  // namespace
-}  // namespace lanista::graph
+}  // namespace lanista::bench
