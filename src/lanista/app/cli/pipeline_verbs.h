@@ -20,10 +20,9 @@ struct PipelineRequest {
   std::optional<std::int64_t> batch;        ///< Samples of a step; absent: of the study or file, 32 for PipeDream.
   std::optional<std::int64_t> micro_batch;  ///< Samples of a micro-batch; absent: the planner chooses.
   double unit = 1;                          ///< Seconds of a time unit in a Piper input.
-  bool measure = false;   ///< True: measure programs and warm caches instead of predicting; for a study only.
-  bool explain = false;   ///< True: print the work of the planner, too; only for a new plan as text.
-  bool json = false;      ///< True: print one JSON object.
-  bool simulate = false;  ///< Has no effect: the simulated step is always printed.
+  bool measure = false;  ///< True: measure programs and warm caches instead of predicting; for a study only.
+  bool explain = false;  ///< True: print the work of the planner, too; only for a new plan as text.
+  bool json = false;     ///< True: print one JSON object.
 };
 
 /// Makes a plan for the pipeline of a model file, or reads that of the request, simulates a step and prints both. The

@@ -43,7 +43,6 @@ struct AxisRule {
   SignRule sign = SignRule::kAny;   ///< Sign of the output.
   bool preserves_zero = false;      ///< True: the output is zero if all inputs are zero.
   bool preserves_mean = false;      ///< True: a unit that is the mean of all units stays the mean.
-  bool keeps_nonnegative = false;   ///< True: the output equals the input where the input is at least 0.
   std::vector<std::string_view> zeroed = {};  ///< Parameters that make the output zero if all are zero.
 };
 

@@ -133,8 +133,7 @@ AxisRule activation(std::string_view op, bool zero, SignRule sign, bool keeps_no
           .matched = pointwise,
           .inserted = keeps_nonnegative ? inserted_behind_positive : nullptr,
           .sign = sign,
-          .preserves_zero = zero,
-          .keeps_nonnegative = keeps_nonnegative};
+          .preserves_zero = zero};
 }
 
 }  // namespace

@@ -76,7 +76,6 @@ struct TransferOptions {
   /// Seed of the random shares by which the copies of a unit divide its outgoing weights. Unequal shares let the copies
   /// learn different functions (LEMON).
   std::uint64_t seed = 0;
-  bool equal_shares = false;  ///< true: copies divide outgoing weights equally; `seed` has no effect
   /// Importance of each unit, by node of the parent. If the child has fewer units, the most important ones are kept;
   /// without scores, or with another number of scores than units, the first ones.
   std::map<graph::NodeId, std::vector<double>> scores = {};

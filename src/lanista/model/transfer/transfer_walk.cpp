@@ -241,7 +241,7 @@ AxisMap TransferWalk::columns(const NodeContext& at, std::span<const std::int64_
   for (std::size_t t = 0; t < labels.size(); ++t) {
     const double random_share = shares_rng.uniform(0.5, 1.5);
     if (labels[t] < 0) continue;
-    share[t] = options_.equal_shares ? 1.0 : random_share;
+    share[t] = random_share;
     total[static_cast<std::size_t>(labels[t])] += share[t];
   }
   for (std::size_t t = 0; t < labels.size(); ++t) {
