@@ -13,34 +13,20 @@
 #include "lanista/base/rng.h"
 #include "lanista/io/data/split.h"
 #include "lanista/io/formats/npy.h"
-#include "support/base/temporary_folder.h"
+#include "support/io/data/test_support.h"
 
 namespace lanista::data {
 namespace {
 
-class Data : public ::testing::Test {
+class Data : public DataInFolderTest {
  protected:
-  void write(const std::string& name, const std::string& bytes) {
-    std::ofstream(folder_ + "/" + name, std::ios::binary) << bytes;
-  }
-  Result<Dataset> get(const std::string& source, std::array<double, 3> split = {0.7, 0.15, 0.15},
+  Result<Dataset> get(const std::string& source, const std::array<double, 3>& split = {0.7, 0.15, 0.15},
                       const std::string& normalize = "auto") {
-    study::DataConfig config;
-    config.source = source;
-    config.split = split;
-    config.normalize = normalize;
-    return open(config, folder_, real_file_system());
+    return opened(source, split, normalize);
   }
   void expect_error(const std::string& source, Code code, const std::string& message) {
-    const auto result = get(source);
-    ASSERT_FALSE(result.ok()) << source;
-    EXPECT_EQ(result.error().code, code) << result.error().text();
-    EXPECT_NE(result.error().message.find(message), std::string::npos) << result.error().text();
-  }
-  static std::vector<float> features(const Dataset& set, std::int64_t row) {
-    std::vector<float> out(static_cast<std::size_t>(set.spec().features.elements_per_sample()));
-    set.gather_features(std::vector<std::int64_t>{row}, out);
-    return out;
+    SCOPED_TRACE(source);
+    expect_failed(get(source), code, message);
   }
   static std::vector<std::int32_t> labels(const Dataset& set) {
     std::vector<std::int64_t> rows(static_cast<std::size_t>(set.spec().rows));
@@ -49,9 +35,6 @@ class Data : public ::testing::Test {
     set.gather_labels(rows, out);
     return out;
   }
-
-  TemporaryFolder temporary_{"data"};
-  const std::string folder_ = temporary_.path();
 };
 
 TEST_F(Data, ContainsDigits) {
@@ -73,13 +56,13 @@ TEST_F(Data, ContainsDigits) {
 TEST_F(Data, FirstDigitEqualsPublishedPixels) {
   const auto set = get("builtin:digits", {0.7, 0.15, 0.15}, "none");
   ASSERT_TRUE(set.ok());
-  const auto first = features(*set, 0);
+  const auto first = row_features(*set, 0);
   EXPECT_EQ(std::vector<float>(first.begin(), first.begin() + 16),
             (std::vector<float>{0, 0, 5, 13, 9, 1, 0, 0, 0, 0, 13, 15, 10, 15, 5, 0}));
   EXPECT_EQ(labels(*set)[1796], 8);
   float largest = 0;
   for (std::int64_t row = 0; row < 1797; ++row) {
-    for (const float v : features(*set, row)) largest = std::max(largest, v);
+    for (const float v : row_features(*set, row)) largest = std::max(largest, v);
   }
   EXPECT_EQ(largest, 16);
   EXPECT_EQ(set->spec().normalization, Normalization{});
@@ -110,7 +93,7 @@ TEST_F(Data, NormalisesByTheTrainingPart) {
   ASSERT_TRUE(set.ok());
   double sum = 0, squares = 0;
   for (const std::int64_t row : set->rows(Part::kTrain)) {
-    for (const float v : features(*set, row)) {
+    for (const float v : row_features(*set, row)) {
       sum += static_cast<double>(v);
       squares += static_cast<double>(v) * static_cast<double>(v);
     }
@@ -203,7 +186,7 @@ TEST_F(Data, ReadsNumpyFiles) {
   EXPECT_EQ(set->spec().name, "x");
   EXPECT_EQ(set->spec().classes, 3);
   EXPECT_EQ(set->spec().features.dims, (std::vector<std::int64_t>{1, 2, 2}));
-  EXPECT_EQ(features(*set, 3), (std::vector<float>{12, 13, 14, 15}));
+  EXPECT_EQ(row_features(*set, 3), (std::vector<float>{12, 13, 14, 15}));
   EXPECT_EQ(labels(*set), (std::vector<std::int32_t>{0, 1, 2, 0, 1, 2, 0, 1, 2, 0}));
   const auto numbers = get("npy:x.npy,y.npy?task=numbers", {0.6, 0.2, 0.2});
   ASSERT_TRUE(numbers.ok());

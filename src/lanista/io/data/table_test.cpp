@@ -14,36 +14,22 @@
 #include "lanista/base/rng.h"
 #include "lanista/io/data/dataset.h"
 #include "lanista/io/data/raw_input.h"
-#include "support/base/temporary_folder.h"
+#include "support/io/data/test_support.h"
 
 namespace lanista::data {
 namespace {
 
 /// A table in a file that is opened as a data set.
-class Csv : public ::testing::Test {
+class Csv : public DataInFolderTest {
  protected:
   Result<Dataset> get(const std::string& text, const std::string& options = "", const std::string& normalize = "auto") {
-    std::ofstream(folder_ + "/t.csv", std::ios::binary) << text;
-    study::DataConfig config;
-    config.source = "csv:t.csv" + options;
-    config.split = {0.5, 0.25, 0.25};
-    config.normalize = normalize;
-    return open(config, folder_, real_file_system());
+    write("t.csv", text);
+    return opened("csv:t.csv" + options, {0.5, 0.25, 0.25}, normalize);
   }
   void expect_error(const std::string& text, const std::string& options, Code code, const std::string& message) {
-    const auto result = get(text, options);
-    ASSERT_FALSE(result.ok()) << options;
-    EXPECT_EQ(result.error().code, code) << result.error().text();
-    EXPECT_NE(result.error().message.find(message), std::string::npos) << result.error().text();
+    SCOPED_TRACE(options);
+    expect_failed(get(text, options), code, message);
   }
-  static std::vector<float> row(const Dataset& set, std::int64_t row) {
-    std::vector<float> out(static_cast<std::size_t>(set.spec().features.elements_per_sample()));
-    set.gather_features(std::vector<std::int64_t>{row}, out);
-    return out;
-  }
-
-  TemporaryFolder temporary_{"csv"};
-  const std::string folder_ = temporary_.path();
 };
 
 TEST_F(Csv, CountsDifferentAndMissingCellsAsTheyAreWritten) {
@@ -91,9 +77,9 @@ TEST_F(Csv, OpensAsClassificationData) {
   EXPECT_EQ(spec.labels, (std::vector<std::string>{"x", "y"}));
   EXPECT_EQ(spec.features.dims, std::vector<std::int64_t>{3});  // length, blue, red
   EXPECT_EQ(spec.split_rows, (std::array<std::int64_t, 3>{4, 2, 2}));
-  EXPECT_EQ(row(*set, 0), (std::vector<float>{1, 0, 1}));
-  EXPECT_EQ(row(*set, 7), (std::vector<float>{8, 1, 0}));
-  EXPECT_EQ(row(*set, 5), (std::vector<float>{6, 0, 0})) << "a missing category is all zeros";
+  EXPECT_EQ(row_features(*set, 0), (std::vector<float>{1, 0, 1}));
+  EXPECT_EQ(row_features(*set, 7), (std::vector<float>{8, 1, 0}));
+  EXPECT_EQ(row_features(*set, 5), (std::vector<float>{6, 0, 0})) << "a missing category is all zeros";
   std::vector<std::int32_t> labels(8);
   set->gather_labels(std::vector<std::int64_t>{0, 1, 2, 3, 4, 5, 6, 7}, labels);
   EXPECT_EQ(labels, (std::vector<std::int32_t>{0, 0, 1, 1, 0, 0, 1, 1}));
@@ -113,14 +99,14 @@ TEST_F(Csv, UsesMeanAndScaleOfTrainingRows) {
   double sum = 0, squares = 0, present = 0;
   for (const std::int64_t r : set->rows(Part::kTrain)) {
     if (r == 3) continue;
-    const double v = static_cast<double>(row(*set, r)[0]);
+    const double v = static_cast<double>(row_features(*set, r)[0]);
     sum += v;
     squares += v * v;
     ++present;
   }
   EXPECT_NEAR(sum / present, 0, 1e-6);
   EXPECT_NEAR(squares / present, 1, 1e-6);
-  EXPECT_NEAR(row(*set, 3)[0], 0, 1e-6) << "the mean, normalised";
+  EXPECT_NEAR(row_features(*set, 3)[0], 0, 1e-6) << "the mean, normalised";
   ASSERT_EQ(spec.normalization.mean.size(), 3U);
   EXPECT_EQ(spec.normalization.mean[1], 0);
   EXPECT_EQ(spec.normalization.scale[1], 1);
@@ -242,7 +228,7 @@ TEST_F(Csv, AcceptsDeclaredAndStoredSchema) {
   const auto set = get(kFlowers, "?schema=s.json", "none");
 
   ASSERT_TRUE(set.ok()) << set.error().text();
-  EXPECT_EQ(row(*set, 0), (std::vector<float>{0, 0, 1, 1})) << "columns as declared, categories sorted";
+  EXPECT_EQ(row_features(*set, 0), (std::vector<float>{0, 0, 1, 1})) << "columns as declared, categories sorted";
   declare(set->spec().schema.dump());
   const auto repeated = get(kFlowers, "?schema=s.json", "none");
   ASSERT_TRUE(repeated.ok()) << repeated.error().text();
@@ -313,13 +299,13 @@ TEST_F(Csv, ExpandsDatesIntoParts) {
   const auto set = get(text, "?dates=when", "none");
 
   ASSERT_TRUE(set.ok()) << set.error().text();
-  EXPECT_EQ(row(*set, 0), (std::vector<float>{2024, 3, 1, 5, 14, 5}));  // a Friday
-  EXPECT_EQ(row(*set, 2), (std::vector<float>{2025, 12, 31, 3, 0, 0}));
-  EXPECT_EQ(row(*set, 3), (std::vector<float>{2023, 1, 2, 1, 0, 59}));
+  EXPECT_EQ(row_features(*set, 0), (std::vector<float>{2024, 3, 1, 5, 14, 5}));  // a Friday
+  EXPECT_EQ(row_features(*set, 2), (std::vector<float>{2025, 12, 31, 3, 0, 0}));
+  EXPECT_EQ(row_features(*set, 3), (std::vector<float>{2023, 1, 2, 1, 0, 59}));
   const auto columns = *parse_columns(set->spec().schema.at("columns"));
   ASSERT_EQ(columns[0].parts.size(), 6U);
   for (std::size_t i = 0; i < 6; ++i) {
-    EXPECT_EQ(row(*set, 1)[i], static_cast<float>(columns[0].parts[i].mean))
+    EXPECT_EQ(row_features(*set, 1)[i], static_cast<float>(columns[0].parts[i].mean))
         << "a missing date is the mean of each part";
   }
   EXPECT_NE(schema_text(set->spec()).find("date      year 2023 to 2025, month 1 to 12"), std::string::npos)
@@ -440,8 +426,8 @@ TEST_F(Csv, SplitsByGroupTimeAndTestFile) {
   ASSERT_TRUE(apart.ok()) << apart.error().text();
   EXPECT_EQ(apart->rows(Part::kTest), (std::vector<std::int64_t>{200, 201}));
   EXPECT_EQ(apart->spec().split_rows, (std::array<std::int64_t, 3>{133, 67, 2}));
-  EXPECT_EQ(row(*apart, 200), std::vector<float>{7});
-  EXPECT_EQ(row(*apart, 201), std::vector<float>{9});
+  EXPECT_EQ(row_features(*apart, 200), std::vector<float>{7});
+  EXPECT_EQ(row_features(*apart, 201), std::vector<float>{9});
   EXPECT_EQ(apart->data_warnings(), std::vector<std::string>{"1 row has no target (\"y\") and is left out"});
 
   expect_error(text, "?group=patient&order=day", Code::kInvalidArgument, "group= and order= exclude each other");

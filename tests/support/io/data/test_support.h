@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstring>
+#include <fstream>
 #include <numeric>
 #include <span>
 #include <string>
@@ -14,8 +15,37 @@
 #include "lanista/base/tensor.h"
 #include "lanista/io/data/dataset.h"
 #include "lanista/io/data/raw_input.h"
+#include "support/base/temporary_folder.h"
 
 namespace lanista::data {
+
+/// Data sets out of files in a folder.
+class DataInFolderTest : public ::testing::Test {
+ protected:
+  void write(const std::string& name, const std::string& bytes) {
+    std::ofstream(folder_ + "/" + name, std::ios::binary) << bytes;
+  }
+  Result<Dataset> opened(const std::string& source, const std::array<double, 3>& split, const std::string& normalize) {
+    study::DataConfig config;
+    config.source = source;
+    config.split = split;
+    config.normalize = normalize;
+    return open(config, folder_, real_file_system());
+  }
+  static void expect_failed(const Result<Dataset>& result, Code code, const std::string& message) {
+    ASSERT_FALSE(result.ok()) << message;
+    EXPECT_EQ(result.error().code, code) << result.error().text();
+    EXPECT_NE(result.error().message.find(message), std::string::npos) << result.error().text();
+  }
+  static std::vector<float> row_features(const Dataset& set, std::int64_t row) {
+    std::vector<float> out(static_cast<std::size_t>(set.spec().features.elements_per_sample()));
+    set.gather_features(std::vector<std::int64_t>{row}, out);
+    return out;
+  }
+
+  TemporaryFolder temporary_{"data"};
+  const std::string folder_ = temporary_.path();
+};
 
 /// Data sets out of files in memory.
 class InMemoryDataTest : public ::testing::Test {
