@@ -16,6 +16,12 @@
 namespace lanista::program {
 namespace {
 
+Error no_memory(std::int64_t bytes) {
+  return {.code = Code::kResourceExhausted,
+          .message = "the system has no memory for a state of " + std::to_string(bytes) + " bytes",
+          .where = {}};
+}
+
 Tensor scalar(std::string name, std::int64_t value) {
   Tensor tensor = make_tensor(std::move(name), ElementType::kI64, {});
   elements_of<std::int64_t>(tensor)[0] = value;
@@ -161,9 +167,7 @@ Result<LaneState> LaneState::make(std::shared_ptr<const StateFormat> state_forma
   try {
     state.memory_ = CopyOnWriteBytes(state.bytes());
   } catch (const std::bad_alloc&) {
-    return Error{.code = Code::kResourceExhausted,
-                 .message = "the system has no memory for a state of " + std::to_string(state.bytes()) + " bytes",
-                 .where = {}};
+    return no_memory(state.bytes());
   }
   state.initialise(trial_seed);
   return state;
@@ -183,6 +187,16 @@ Result<LaneState> LaneState::clone(std::uint64_t trial_seed) const {
   return copy;
 }
 
+Result<LaneState> LaneState::copy(std::uint64_t trial_seed) const {
+  LANISTA_ASSIGN(LaneState copy, clone(trial_seed));
+  try {
+    copy.ensure_unique();
+  } catch (const std::bad_alloc&) {
+    return no_memory(bytes());
+  }
+  return copy;
+}
+
 void LaneState::initialise(std::uint64_t trial_seed) {
   ensure_unique();
   step_ = 0;
@@ -196,12 +210,12 @@ std::vector<Tensor> LaneState::extract() const {
 
 Result<void> LaneState::insert(std::span<const Tensor> state) {
   ensure_unique();
-  return state_format_->is_double() ? insert_as<double>(state) : insert_as<float>(state);
+  return state_format_->is_double() ? write_as<double>(state, true) : write_as<float>(state, true);
 }
 
 Result<void> LaneState::assign(std::span<const Tensor> tensors) {
   ensure_unique();
-  return state_format_->is_double() ? assign_as<double>(tensors) : assign_as<float>(tensors);
+  return state_format_->is_double() ? write_as<double>(tensors, false) : write_as<float>(tensors, false);
 }
 
 template <class T>
@@ -256,40 +270,30 @@ Result<void> LaneState::each_tensor(const Call& call) const {
 }
 
 template <class T>
-Result<void> LaneState::insert_as(std::span<const Tensor> state) {
-  InputTensors given;
-  LANISTA_TRY(given.read(state));
-  std::vector<TensorCopy<T>> copies;
-  LANISTA_TRY(each_tensor<T>([&](const StateTensorLayout& item, const std::string& name, T* to) -> Result<void> {
-    LANISTA_ASSIGN(const Tensor* from, given.take(name, kRealType<T>, item.tensor.shape.dims));
-    copies.push_back({&item, from, to});
-    return {};
-  }));
-  LANISTA_ASSIGN(const Tensor* steps, given.take("step", ElementType::kI64, {}));
-  LANISTA_ASSIGN(const Tensor* trial_seed, given.take("seed", ElementType::kI64, {}));
-  LANISTA_TRY(given.check_empty());
-  const std::int64_t count = elements_of<std::int64_t>(*steps)[0];
-  if (count < 0) return bad_state("tensor 'step' is " + std::to_string(count) + "; it must be at least 0");
-
-  copy_tensors(copies);
-  step_ = count;
-  seed_ = static_cast<std::uint64_t>(elements_of<std::int64_t>(*trial_seed)[0]);
-  return {};
-}
-
-template <class T>
-Result<void> LaneState::assign_as(std::span<const Tensor> tensors) {
+Result<void> LaneState::write_as(std::span<const Tensor> tensors, bool every) {
   InputTensors given;
   LANISTA_TRY(given.read(tensors));
   std::vector<TensorCopy<T>> copies;
   LANISTA_TRY(each_tensor<T>([&](const StateTensorLayout& item, const std::string& name, T* to) -> Result<void> {
-    if (!given.has(name)) return {};
+    if (!every && !given.has(name)) return {};
     LANISTA_ASSIGN(const Tensor* from, given.take(name, kRealType<T>, item.tensor.shape.dims));
     copies.push_back({&item, from, to});
     return {};
   }));
+  std::int64_t step = step_;
+  std::uint64_t seed = seed_;
+  if (every) {
+    LANISTA_ASSIGN(const Tensor* steps, given.take("step", ElementType::kI64, {}));
+    LANISTA_ASSIGN(const Tensor* trial_seed, given.take("seed", ElementType::kI64, {}));
+    step = elements_of<std::int64_t>(*steps)[0];
+    seed = static_cast<std::uint64_t>(elements_of<std::int64_t>(*trial_seed)[0]);
+  }
   LANISTA_TRY(given.check_empty());
+  if (step < 0) return bad_state("tensor 'step' is " + std::to_string(step) + "; it must be at least 0");
+
   copy_tensors(copies);
+  step_ = step;
+  seed_ = seed;
   return {};
 }
 

@@ -74,6 +74,9 @@ class LaneState {
   /// Returns a clone for another trial: `trial_seed` replaces the seed, which decides the dropout masks. Errors:
   /// kResourceExhausted (budget).
   Result<LaneState> clone(std::uint64_t trial_seed) const;
+  /// Returns a clone for another trial with memory of its own. Errors: kResourceExhausted (budget, or the memory of the
+  /// system).
+  Result<LaneState> copy(std::uint64_t trial_seed) const;
   /// Returns a copy of the state as tensors in logical (PyTorch) axis order and the program's element type, independent
   /// of program layouts. First come parameters and buffers in the order of the layout's items. Then come the slots of
   /// each parameter as "<name>/momentum", "<name>/m", "<name>/v". The last are "step" and "seed" (i64 scalars).
@@ -124,9 +127,7 @@ class LaneState {
   template <class T>
   std::vector<Tensor> extract_as() const;
   template <class T>
-  Result<void> insert_as(std::span<const Tensor> state);
-  template <class T>
-  Result<void> assign_as(std::span<const Tensor> tensors);
+  Result<void> write_as(std::span<const Tensor> tensors, bool every);
   template <class T, class Call>
   Result<void> each_tensor(const Call& call) const;
 

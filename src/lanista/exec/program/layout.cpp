@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "lanista/base/check.h"
+#include "lanista/base/enum_table.h"
 
 namespace lanista::program {
 namespace {
@@ -18,19 +19,12 @@ std::vector<std::size_t> row_major(std::size_t rank) {
 }  // namespace
 
 std::string_view layout_name(Layout layout) {
-  switch (layout) {
-    case Layout::kPlain:
-      return "plain";
-    case Layout::kImage:
-      return "nhwc";
-    case Layout::kLinearWeight:
-      return "in_out";
-    case Layout::kConvWeight:
-      return "khwio";
-    case Layout::kMap:
-      return "hwc";
-  }
-  return "?";
+  static constexpr EnumTable<Layout, std::string_view, 5> kNames{{{Layout::kPlain, "plain"},
+                                                                  {Layout::kImage, "nhwc"},
+                                                                  {Layout::kLinearWeight, "in_out"},
+                                                                  {Layout::kConvWeight, "khwio"},
+                                                                  {Layout::kMap, "hwc"}}};
+  return entry_of(kNames, layout);
 }
 
 Layout value_layout(const graph::Shape& shape) {
