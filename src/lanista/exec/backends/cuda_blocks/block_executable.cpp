@@ -218,15 +218,7 @@ program::LaneState BlockExecutable::detach(std::int64_t lane) {
 }
 
 Result<void> BlockExecutable::clone(std::int64_t from, std::int64_t to, std::uint64_t trial_seed) {
-  LANISTA_ASSIGN(program::LaneState copy, lane_slot(from).state.clone(trial_seed));
-  try {
-    copy.ensure_unique();
-  } catch (const std::bad_alloc&) {
-    return Error{
-        .code = Code::kResourceExhausted,
-        .message = "the system has no memory for a state of " + std::to_string(state_format_->bytes()) + " bytes",
-        .where = {}};
-  }
+  LANISTA_ASSIGN(program::LaneState copy, lane_slot(from).state.copy(trial_seed));
   Slab slab;
   if (spare_slabs_.empty()) {
     LANISTA_ASSIGN(slab, acquire_slab());
