@@ -16,9 +16,10 @@ namespace lanista::cli {
 
 /// How a running study is shown.
 struct DisplayOptions {
-  bool json = false;   ///< True: one JSON event a line on stdout, and no final table.
-  bool quiet = false;  ///< True: only the final table, warnings and errors.
-  bool open = false;   ///< True: open the report page in a browser and update it.
+  bool json = false;      ///< True: one JSON event a line on stdout, and no final table.
+  bool quiet = false;     ///< True: only the final table, warnings and errors.
+  bool no_color = false;  ///< Has no effect.
+  bool open = false;      ///< True: open the report page in a browser and update it.
 };
 
 /// Options of `run`.

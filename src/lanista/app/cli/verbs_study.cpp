@@ -19,7 +19,7 @@ void add_view_options(CLI::App& verb, DisplayOptions& display) {
   verb.add_flag("--json", display.json, "Print one JSON event a line (docs/reference/events.md).");
   verb.add_flag("--quiet,-q", display.quiet, "Print the table only, no progress.");
   verb.add_flag("--open", display.open, "Open the report in a browser and update it while the study trains.");
-  verb.add_flag("--no-color")->description("Has no effect; output has no colour.");
+  verb.add_flag("--no-color", display.no_color, "Has no effect; output has no colour.");
 }
 
 void add_worker_options(CLI::App& verb, WorkerOverrides& worker_overrides) {
