@@ -46,6 +46,8 @@ template <class T>
 nlohmann::json write_table(const T& object, void (*table)(FieldTable&, T&));
 template <class T>
 T read_part(const nlohmann::json& in, void (*table)(FieldTable&, T&));
+template <class T>
+Result<T> read_table(const char* what, const nlohmann::json& in, void (*table)(FieldTable&, T&));
 
 /// The fields of a record, for its reader and its writer.
 ///
@@ -126,6 +128,7 @@ class FieldTable {
   template <class T, class Writer, class Reader>
   FieldTable& list(const char* name, std::vector<T>& values, const Writer& write, const Reader& read) {
     if (in_) {
+      values.clear();
       for (const nlohmann::json& each : array(*in_, name)) values.push_back(good_value(read(each)));
     } else {
       nlohmann::json& out = put(name, nlohmann::json::array());
@@ -133,12 +136,15 @@ class FieldTable {
     }
     return *this;
   }
-  /// Adds a list of records by the table of an entry.
+  /// Adds a list of records by the table of an entry. `what` names an entry in errors; null: only the list is named.
   template <class T>
-  FieldTable& list(const char* name, std::vector<T>& values, void (*table)(FieldTable&, T&)) {
+  FieldTable& list(const char* name, std::vector<T>& values, void (*table)(FieldTable&, T&),
+                   const char* what = nullptr) {
     return list(
         name, values, [&](const T& each) { return write_table(each, table); },
-        [&](const nlohmann::json& each) { return read_part<T>(each, table); });
+        [&](const nlohmann::json& each) {
+          return what ? good(read_table<T>(what, each, table)) : read_part<T>(each, table);
+        });
   }
   /// Throws Malformed if it reads and `holds` is false.
   void check(bool holds, const char* otherwise) const {

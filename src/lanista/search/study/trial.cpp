@@ -96,10 +96,8 @@ void table(FieldTable& t, SelectBranch& branch) {
 void table(FieldTable& t, Measurement& seen) {
   t("trial", seen.trial)("epoch", seen.epoch)("step", seen.step)("metrics", seen.metrics);
   if (t.has("branches", !seen.branches.empty())) t.list("branches", seen.branches, branch_json, branch_from_json);
-  if (t.has("race", !seen.race.empty())) t.list("race", seen.race, start_candidate_json, start_candidate_from_json);
-  if (t.has("selecting", !seen.selecting.empty())) {
-    t.list("selecting", seen.selecting, select_branch_json, select_branch_from_json);
-  }
+  if (t.has("race", !seen.race.empty())) t.list("race", seen.race, table, "racer");
+  if (t.has("selecting", !seen.selecting.empty())) t.list("selecting", seen.selecting, table, "selection branch");
 }
 
 void table(FieldTable& t, Outcome& outcome) {
@@ -192,14 +190,6 @@ json proposal_json(const Proposal& proposal) { return write_table(proposal, tabl
 Result<Proposal> proposal_from_json(const json& in) { return read_table<Proposal>("proposal", in, table); }
 json branch_json(const Branch& branch) { return write_table(branch, table); }
 Result<Branch> branch_from_json(const json& in) { return read_table<Branch>("branch", in, table); }
-json start_candidate_json(const StartCandidate& candidate) { return write_table(candidate, table); }
-Result<StartCandidate> start_candidate_from_json(const json& in) {
-  return read_table<StartCandidate>("racer", in, table);
-}
-json select_branch_json(const SelectBranch& branch) { return write_table(branch, table); }
-Result<SelectBranch> select_branch_from_json(const json& in) {
-  return read_table<SelectBranch>("selection branch", in, table);
-}
 json measurement_json(const Measurement& measurement) { return write_table(measurement, table); }
 Result<Measurement> measurement_from_json(const json& in) { return read_table<Measurement>("measurement", in, table); }
 json outcome_json(const Outcome& outcome) { return write_table(outcome, table); }

@@ -265,14 +265,6 @@ Result<Measurement> measurement_from_json(const nlohmann::json& json);
 nlohmann::json branch_json(const Branch& branch);
 /// Reads the record of a branch of a tune search. Errors: kDataLoss (a field is missing or invalid).
 Result<Branch> branch_from_json(const nlohmann::json& json);
-/// Returns a start candidate as a JSON record: "steps", "loss" and "kept".
-nlohmann::json start_candidate_json(const StartCandidate& start_candidate);
-/// Reads the record of a start candidate. Errors: kDataLoss (a field is missing or invalid).
-Result<StartCandidate> start_candidate_from_json(const nlohmann::json& json);
-/// Returns a branch of a selection comparison as a JSON record: the fields by name.
-nlohmann::json select_branch_json(const SelectBranch& branch);
-/// Reads the record of a branch of a selection comparison. Errors: kDataLoss (a field is missing or invalid).
-Result<SelectBranch> select_branch_from_json(const nlohmann::json& json);
 /// Returns an outcome as a JSON record: "kind" (outcome_name), and the other fields by name if they are present;
 /// "implied_by" is pruned_by.
 nlohmann::json outcome_json(const Outcome& outcome);
