@@ -15,37 +15,56 @@ namespace lanista::study::fields {
 
 // Reader and writer of one type of field. `read_value` throws Malformed.
 
+/// Returns a field of this type as JSON.
 inline nlohmann::json value_json(std::int64_t value) { return value; }
+/// Returns a field of this type as JSON.
 inline nlohmann::json value_json(double value) { return real_json(value); }
+/// Returns a field of this type as JSON.
 inline nlohmann::json value_json(bool value) { return value; }
+/// Returns a field of this type as JSON.
 inline nlohmann::json value_json(const std::string& value) { return value; }
+/// Returns a field of this type as JSON.
 inline nlohmann::json value_json(TrialId value) { return value.value; }
+/// Returns a field of this type as JSON.
 inline nlohmann::json value_json(const Digest& value) { return value.hex(); }
+/// Returns a field of this type as JSON.
 inline nlohmann::json value_json(const std::map<std::string, double>& value) { return metrics_json(value); }
+/// Reads a field of this type. Throws Malformed.
 inline void read_value(const nlohmann::json& in, const char* name, std::int64_t& out) { out = integer(in, name); }
+/// Reads a field of this type. Throws Malformed.
 inline void read_value(const nlohmann::json& in, const char* name, double& out) { out = real(in, name); }
+/// Reads a field of this type. Throws Malformed.
 inline void read_value(const nlohmann::json& in, const char* name, bool& out) { out = flag(in, name); }
+/// Reads a field of this type. Throws Malformed.
 inline void read_value(const nlohmann::json& in, const char* name, std::string& out) { out = text(in, name); }
+/// Reads a field of this type. Throws Malformed.
 inline void read_value(const nlohmann::json& in, const char* name, TrialId& out) { out = trial(in, name); }
+/// Reads a field of this type. Throws Malformed.
 inline void read_value(const nlohmann::json& in, const char* name, Digest& out) { out = digest(in, name); }
+/// Reads a field of this type. Throws Malformed.
 inline void read_value(const nlohmann::json& in, const char* name, std::map<std::string, double>& out) {
   out = metrics(in, name);
 }
 
+/// Returns the value; throws Malformed for an error.
 template <class T>
 const T& good_value(const T& value) {
   return value;
 }
+/// Returns the value; throws Malformed for an error.
 template <class T>
 T good_value(Result<T> value) {
   return good(std::move(value));
 }
 
 class FieldTable;
+/// Defined below.
 template <class T>
 nlohmann::json write_table(const T& object, void (*table)(FieldTable&, T&));
+/// Defined below.
 template <class T>
 T read_part(const nlohmann::json& in, void (*table)(FieldTable&, T&));
+/// Defined below.
 template <class T>
 Result<T> read_table(const char* what, const nlohmann::json& in, void (*table)(FieldTable&, T&));
 
@@ -84,6 +103,7 @@ class FieldTable {
   FieldTable& optional(const char* name, T& value, const std::type_identity_t<T>& absent = {}) {
     return has(name, value != absent) ? (*this)(name, value) : *this;
   }
+  /// As above, with the other kind of field or table.
   template <class T>
   FieldTable& optional(const char* name, std::optional<T>& value) {
     return has(name, value.has_value()) ? (*this)(name, in_ ? value.emplace() : *value) : *this;
@@ -98,6 +118,7 @@ class FieldTable {
     }
     return *this;
   }
+  /// As above, with the other kind of field or table.
   template <class T, class Writer, class Reader>
   FieldTable& via(const char* name, std::optional<T>& value, const Writer& write, const Reader& read) {
     return has(name, value.has_value()) ? via(name, in_ ? value.emplace() : *value, write, read) : *this;
@@ -113,6 +134,7 @@ class FieldTable {
     else
       return via(name, in_ ? value.emplace() : *value, how...);
   }
+  /// As above, with the other kind of field or table.
   template <class T>
   FieldTable& or_text(const char* none, const char* name, std::optional<T>& value, void (*table)(FieldTable&, T&)) {
     return or_text<T, void (*)(FieldTable&, T&)>(none, name, value, table);
