@@ -103,7 +103,7 @@ class FieldTable {
   FieldTable& optional(const char* name, T& value, const std::type_identity_t<T>& absent = {}) {
     return has(name, value != absent) ? (*this)(name, value) : *this;
   }
-  /// As above, with the other kind of field or table.
+  /// Adds a field of an optional value. It is left out if the value is absent.
   template <class T>
   FieldTable& optional(const char* name, std::optional<T>& value) {
     return has(name, value.has_value()) ? (*this)(name, in_ ? value.emplace() : *value) : *this;
@@ -118,7 +118,7 @@ class FieldTable {
     }
     return *this;
   }
-  /// As above, with the other kind of field or table.
+  /// Adds an optional field with its own writer and reader. It is left out if it is absent.
   template <class T, class Writer, class Reader>
   FieldTable& via(const char* name, std::optional<T>& value, const Writer& write, const Reader& read) {
     return has(name, value.has_value()) ? via(name, in_ ? value.emplace() : *value, write, read) : *this;
@@ -134,7 +134,7 @@ class FieldTable {
     else
       return via(name, in_ ? value.emplace() : *value, how...);
   }
-  /// As above, with the other kind of field or table.
+  /// Adds an optional record by its table. It is the text `none` if it is absent.
   template <class T>
   FieldTable& or_text(const char* none, const char* name, std::optional<T>& value, void (*table)(FieldTable&, T&)) {
     return or_text<T, void (*)(FieldTable&, T&)>(none, name, value, table);
