@@ -201,8 +201,12 @@ TEST(Inventory, ScansEachFormOfAField) {
     if (in.contains("f")) g(in.value("g", 0));
     text(member(in, "h"), "i"); fields::real(all[0], "j"); out[kKey] = 1;
     json_object("k", f("no", "x"), "l", "no field");
+    t("m", x)("n", y).optional("o", z).at_least(1, "p", q);
+    if (t.has("q", true)) t.via("r", x, write, read).list("s", xs, table);
+    t.or_text("none", "u", fold); amount(t, 0, "v", shape.widest); args.list("no field");
     message("no field"); Error{Code::kIo, "none", ""};)";
-  EXPECT_EQ(json_fields(source), (std::set<std::string>{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"}));
+  EXPECT_EQ(json_fields(source), (std::set<std::string>{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k",
+                                                        "l", "m", "n", "o", "p", "q", "r", "s", "u", "v"}));
   EXPECT_EQ(sql_columns("CREATE TABLE t(a TEXT, b INTEGER CHECK(b > 0), PRIMARY KEY(a, b));\nCREATE TABLE u(c BLOB)"),
             (std::set<std::string>{"t.a", "t.b", "u.c"}));
   EXPECT_EQ(

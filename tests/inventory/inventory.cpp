@@ -77,6 +77,16 @@ bool is_second_argument(const std::string& text, std::size_t quote) {
   return false;
 }
 
+/// Returns the name of the call that has the position `at` among its arguments.
+std::string call_around(const std::string& text, std::size_t at) {
+  int depth = 0;
+  for (std::size_t i = at; i > 0; --i) {
+    if (text[i - 1] == ')') ++depth;
+    if (text[i - 1] == '(' && depth-- == 0) return name_before(text, i - 1);
+  }
+  return "";
+}
+
 /// Returns the text with the names of the file's string constants replaced by their literals.
 std::string with_literals(const std::string& text) {
   std::map<std::string, std::string> literals;
@@ -173,6 +183,9 @@ std::vector<Source> read_sources(const std::string& root) {
 std::set<std::string> json_fields(const std::string& source) {
   const std::string text = with_literals(source);
   constexpr std::array<std::string_view, 6> kReaders{"at", "contains", "value", "find", "erase", "count"};
+  // Of a field table `t` (search/study/record_table.h): calls with the name first, and calls with the name later.
+  constexpr std::array<std::string_view, 5> kNameFirst{"t", "optional", "via", "list", "has"};
+  constexpr std::array<std::string_view, 2> kNameLater{"or_text", "amount"};
   std::set<std::string> fields;
   for (std::size_t quote = text.find('"'); quote != std::string::npos; quote = text.find('"', quote)) {
     std::size_t end = quote + 1;
@@ -186,6 +199,11 @@ std::set<std::string> json_fields(const std::string& source) {
         is_field_name(literal) &&
         ((previous == '[' && next == ']') || (previous == '{' && next == ',') ||
          (previous == '(' && std::ranges::find(kReaders, name_before(text, at - 1)) != kReaders.end()) ||
+         (previous == '(' && next == ',' &&
+          ((at > 1 && text[at - 2] == ')') ||
+           std::ranges::find(kNameFirst, name_before(text, at - 1)) != kNameFirst.end())) ||
+         (previous == ',' && next == ',' &&
+          std::ranges::find(kNameLater, call_around(text, quote)) != kNameLater.end()) ||
          is_second_argument(text, quote));
     if (is_key) fields.insert(literal);
     quote = end + 1;
