@@ -13,80 +13,80 @@
 
 namespace lanista::study::fields {
 
-// Reader and writer of one type of field. `read_value` throws Malformed.
-
-/// Returns a field of this type as JSON.
-inline nlohmann::json value_json(std::int64_t value) { return value; }
-/// Returns a field of this type as JSON.
-inline nlohmann::json value_json(double value) { return real_json(value); }
-/// Returns a field of this type as JSON.
-inline nlohmann::json value_json(bool value) { return value; }
-/// Returns a field of this type as JSON.
-inline nlohmann::json value_json(const std::string& value) { return value; }
-/// Returns a field of this type as JSON.
-inline nlohmann::json value_json(TrialId value) { return value.value; }
-/// Returns a field of this type as JSON.
-inline nlohmann::json value_json(const Digest& value) { return value.hex(); }
-/// Returns a field of this type as JSON.
-inline nlohmann::json value_json(const std::map<std::string, double>& value) { return metrics_json(value); }
-/// Reads a field of this type. Throws Malformed.
-inline void read_value(const nlohmann::json& in, const char* name, std::int64_t& out) { out = integer(in, name); }
-/// Reads a field of this type. Throws Malformed.
-inline void read_value(const nlohmann::json& in, const char* name, double& out) { out = real(in, name); }
-/// Reads a field of this type. Throws Malformed.
-inline void read_value(const nlohmann::json& in, const char* name, bool& out) { out = flag(in, name); }
-/// Reads a field of this type. Throws Malformed.
-inline void read_value(const nlohmann::json& in, const char* name, std::string& out) { out = text(in, name); }
-/// Reads a field of this type. Throws Malformed.
-inline void read_value(const nlohmann::json& in, const char* name, TrialId& out) { out = trial(in, name); }
-/// Reads a field of this type. Throws Malformed.
-inline void read_value(const nlohmann::json& in, const char* name, Digest& out) { out = digest(in, name); }
-/// Reads a field of this type. Throws Malformed.
-inline void read_value(const nlohmann::json& in, const char* name, std::map<std::string, double>& out) {
-  out = metrics(in, name);
+/// Returns the JSON value of a field. T is a number, a flag, a text, a TrialId, a Digest or metrics.
+template <class T>
+nlohmann::json value_json(const T& value) {
+  if constexpr (std::is_same_v<T, double>) {
+    return real_json(value);  // NaN and infinities are texts.
+  } else if constexpr (std::is_same_v<T, TrialId>) {
+    return value.value;
+  } else if constexpr (std::is_same_v<T, Digest>) {
+    return value.hex();
+  } else if constexpr (std::is_same_v<T, std::map<std::string, double>>) {
+    return metrics_json(value);
+  } else {
+    return value;
+  }
+}
+/// Reads the member `name` of `object`, as value_json() wrote it. Throws Malformed if it is missing or has another
+/// type.
+template <class T>
+T read_value(const nlohmann::json& object, const char* name) {
+  if constexpr (std::is_same_v<T, double>) {
+    return real(object, name);
+  } else if constexpr (std::is_same_v<T, bool>) {
+    return flag(object, name);
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    return text(object, name);
+  } else if constexpr (std::is_same_v<T, TrialId>) {
+    return trial(object, name);
+  } else if constexpr (std::is_same_v<T, Digest>) {
+    return digest(object, name);
+  } else if constexpr (std::is_same_v<T, std::map<std::string, double>>) {
+    return metrics(object, name);
+  } else {
+    static_assert(std::is_same_v<T, std::int64_t>);
+    return integer(object, name);
+  }
 }
 
-/// Returns the value; throws Malformed for an error.
+/// Returns what a reader of one entry returned; throws Malformed if it returned an error.
 template <class T>
 const T& good_value(const T& value) {
   return value;
 }
-/// Returns the value; throws Malformed for an error.
+/// Returns the value of a reader's result; throws Malformed for an error.
 template <class T>
 T good_value(Result<T> value) {
   return good(std::move(value));
 }
 
-class FieldTable;
-/// Defined below.
-template <class T>
-nlohmann::json write_table(const T& object, void (*table)(FieldTable&, T&));
-/// Defined below.
-template <class T>
-T read_part(const nlohmann::json& in, void (*table)(FieldTable&, T&));
-/// Defined below.
-template <class T>
-Result<T> read_table(const char* what, const nlohmann::json& in, void (*table)(FieldTable&, T&));
-
-/// The fields of a record, for its reader and its writer.
+/// Reads or writes the fields of one record.
 ///
 /// A struct S has one function `void table(FieldTable&, S&)`, which names each field once, in the order in which they
-/// are read. The function reads the record into S, or writes S and leaves it unchanged. Errors: it throws Malformed.
+/// are read. Called with a FieldTable that reads, it sets the members of S and throws Malformed for an invalid record.
+/// Called with one that writes, it leaves S unchanged.
 class FieldTable {
  public:
-  FieldTable() : out_(nlohmann::json::object()) {}                                              ///< Writes.
-  explicit FieldTable(const nlohmann::json& in) : in_(&in) {}                                   ///< Reads `in`.
-  bool reads() const { return in_ != nullptr; }                                                 ///< True: it reads.
-  bool has(const char* name, bool writes) const { return in_ ? in_->contains(name) : writes; }  ///< True: it is there.
+  /// A table that writes a new record.
+  FieldTable() : out_(nlohmann::json::object()) {}
+  /// A table that reads `in`, which must outlive it.
+  explicit FieldTable(const nlohmann::json& in) : in_(&in) {}
+  /// True: this table reads; false: it writes.
+  bool reads() const { return in_ != nullptr; }
+  /// Returns whether a field that may be left out is there: in the record that is read, or if `writes` in the one that
+  /// is written.
+  bool has(const char* name, bool writes) const { return in_ ? in_->contains(name) : writes; }
   /// True: it reads, and the field is there as null, which old versions wrote for NaN.
   bool is_null(const char* name) const { return in_ && in_->contains(name) && (*in_)[name].is_null(); }
-  nlohmann::json take() { return std::move(out_); }  ///< The record, written.
+  /// Returns the record that was written, and leaves this table without it.
+  nlohmann::json take() { return std::move(out_); }
 
   /// Adds a field that is always there.
   template <class T>
   FieldTable& operator()(const char* name, T& value) {
     if (in_) {
-      read_value(*in_, name, value);
+      value = read_value<T>(*in_, name);
     } else {
       put(name, value_json(value));
     }
@@ -182,14 +182,14 @@ class FieldTable {
   nlohmann::json out_;
 };
 
-/// Returns the record of `object` by its table.
+/// Returns the JSON record of `object`, with the fields that its `table` names.
 template <class T>
 nlohmann::json write_table(const T& object, void (*table)(FieldTable&, T&)) {
   FieldTable out;
   table(out, const_cast<T&>(object));  // A table that writes changes nothing.
   return out.take();
 }
-/// Reads a record by its table. Throws Malformed.
+/// Reads a record that is a part of another one. Throws Malformed.
 template <class T>
 T read_part(const nlohmann::json& in, void (*table)(FieldTable&, T&)) {
   T out;
@@ -197,7 +197,7 @@ T read_part(const nlohmann::json& in, void (*table)(FieldTable&, T&)) {
   table(fields, out);
   return out;
 }
-/// Reads a record by its table. `what` names it in errors. Errors: kDataLoss (malformed).
+/// Reads a whole record. `what` names it in errors, such as "proposal". Errors: kDataLoss (malformed).
 template <class T>
 Result<T> read_table(const char* what, const nlohmann::json& in, void (*table)(FieldTable&, T&)) {
   return read_record<T>(what, [&] { return read_part<T>(in, table); });
