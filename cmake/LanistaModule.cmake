@@ -199,7 +199,7 @@ endfunction()
 # - LIBS: targets from outside.
 # - TEST_DEPS: modules that only the tests use.
 # - TORCH_TESTS: tests that compare the module with LibTorch, in a second program <module>_torch_tests.
-# - HOT: compiles with -O2. Other modules are compiled with -O1, in two thirds of the time; no benchmark measures them.
+# - HOT: compiles with -O2. Other modules are compiled with -O1, in less time; the benchmarks show no difference.
 # - TORCH: the module itself links LibTorch. It is omitted if LANISTA_TORCH is off.
 # - NO_PCH: the sources have special flags, which no precompiled header fits.
 # - APART: files that lanista_unity compiles alone.

@@ -164,7 +164,7 @@ const std::map<std::string, Make>& oracle_optimizers() {
 using LossRule = at::Tensor (*)(const at::Tensor& prediction, const OwnedBatch& batch, const LaneHyper& hyper);
 
 /// The loss of each sample: the mean over its predictions.
-at::Tensor by_sample(const at::Tensor& losses) { return losses.flatten(1).mean(1); }
+at::Tensor by_sample(const at::Tensor& losses) { return losses.reshape({losses.size(0), -1}).mean(1); }
 
 at::Tensor targets_of(const at::Tensor& prediction, const OwnedBatch& batch) {
   return from_floats(batch.targets, prediction.sizes(), prediction.scalar_type());
