@@ -50,6 +50,19 @@ TEST(Result, HoldsMoveOnlyValues) {
   EXPECT_EQ(*taken, 5);
 }
 
+TEST(Result, CopiesAndMovesItsError) {
+  Result<int> first = half(7);
+  const Result<int> copy = first;
+  const Result<std::string> moved = std::move(first).failure();
+  EXPECT_EQ(copy.error().text(), "input: 7 is odd");
+  EXPECT_EQ(moved.error().text(), "input: 7 is odd");
+  Result<void> other = Error{Code::kIo, "gone", ""};
+  other = Result<void>(Error{Code::kNotFound, "none", "file"});
+  EXPECT_EQ(other.error().text(), "file: none");
+  other = Result<void>();
+  EXPECT_TRUE(other.ok());
+}
+
 TEST(Error, TextOmitsEmptyLocation) { EXPECT_EQ((Error{Code::kIo, "gone", ""}).text(), "gone"); }
 
 TEST(Code, NamesAreDistinct) {
