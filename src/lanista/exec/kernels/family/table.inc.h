@@ -1,6 +1,6 @@
 #pragma once
-// The whole family of a level, and its tables. Included by the one source file of each level, which has set
-// LANISTA_KERNEL_LEVEL and included the vector types.
+// The whole family of a level, and its table for one element type. Included by the two source files of each level, which
+// have set LANISTA_KERNEL_LEVEL, LANISTA_KERNEL_ELEMENT and LANISTA_KERNEL_TABLE and included the vector types.
 
 #include "lanista/exec/kernels/family/activation.inc.h"
 #include "lanista/exec/kernels/family/channel.inc.h"
@@ -103,7 +103,6 @@ constexpr Kernels<T> table() {
 
 }  // namespace
 
-constinit const Kernels<float> kFloatKernels = table<float>();
-constinit const Kernels<double> kDoubleKernels = table<double>();
+constinit const Kernels<LANISTA_KERNEL_ELEMENT> LANISTA_KERNEL_TABLE = table<LANISTA_KERNEL_ELEMENT>();
 
 }  // namespace lanista::kernels::LANISTA_KERNEL_LEVEL

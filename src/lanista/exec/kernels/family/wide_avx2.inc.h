@@ -1,6 +1,8 @@
-// Compiled with -mavx2 -mfma. It runs only on a CPU that has both.
-#define LANISTA_KERNEL_LEVEL avx2
+#pragma once
+// The vectors of products at the AVX2 level. The AVX-512 level has its own.
+
 #include "lanista/exec/kernels/family/simd_avx2.inc.h"
+
 namespace lanista::kernels::LANISTA_KERNEL_LEVEL {
 namespace {
 
@@ -10,5 +12,3 @@ using Wide = Simd<T>;
 
 }  // namespace
 }  // namespace lanista::kernels::LANISTA_KERNEL_LEVEL
-// The vector types must come first.
-#include "lanista/exec/kernels/family/table.inc.h"
