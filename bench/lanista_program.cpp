@@ -13,11 +13,12 @@ program::LaneHyper model_hyper(const Case& c, std::int64_t model) {
   return {.lr = c.rate / static_cast<double>(1 + model % 4), .momentum = kMomentum};
 }
 
-LanistaProgram::LanistaProgram(const Case& c, std::int64_t first, program::Program program,
+LanistaProgram::LanistaProgram(const Case& c, const ModelRange& of, program::Program program,
                                std::shared_ptr<const CaseBatch> batch)
     : program_(std::move(program)),
-      first_(first),
+      first_(of.first),
       batch_(std::move(batch)),
+      batches_(of.own_batches ? static_cast<std::size_t>(of.lanes) : 1, batch_->view()),
       hyper_(static_cast<std::size_t>(program_.lanes())),
       active_(hyper_.size(), 1),
       losses_(hyper_.size()),
@@ -40,7 +41,7 @@ Result<LanistaProgram> LanistaProgram::make(const Case& c, const ModelRange& of,
           train, infer, {.lanes = of.lanes, .max_batch = c.batch, .threads = of.threads, .backend = of.backend}));
   for (std::int64_t lane = 0; lane < of.lanes; ++lane) LANISTA_TRY(program.begin(lane, 0));
   const double seconds = now_seconds() - begin;
-  LanistaProgram ours(c, of.first, std::move(program), std::move(batch));
+  LanistaProgram ours(c, of, std::move(program), std::move(batch));
   ours.compile_seconds_ = seconds;
   ours.step_work_ = bench::step_work(train, ops, c.batch);
   ours.state_ = train.state;
@@ -73,9 +74,8 @@ StartWeights LanistaProgram::weights(std::int64_t lane) const {
 }
 
 std::span<const program::LaneResult> LanistaProgram::run(std::int64_t steps) {
-  const program::Batch batch = batch_->view();
   std::ranges::fill(active_, std::uint8_t{1});
-  const auto work = [&](std::int64_t) { return program::StepInput{std::span(&batch, 1), hyper_}; };
+  const auto work = [&](std::int64_t) { return program::StepInput{batches_, hyper_}; };
   std::ranges::fill(results_, program::LaneResult{.failure = {}});
   program_.run({.steps = steps, .active = active_, .step_input = work}, results_);
   for (const program::LaneResult& end : results_) {
@@ -87,11 +87,10 @@ std::span<const program::LaneResult> LanistaProgram::run(std::int64_t steps) {
 std::span<const double> LanistaProgram::step() { return step(0, lanes()); }
 
 std::span<const double> LanistaProgram::step(std::int64_t first, std::int64_t count) {
-  const program::Batch batch = batch_->view();
   for (std::int64_t lane = 0; lane < lanes(); ++lane) {
     active_[static_cast<std::size_t>(lane)] = lane >= first && lane < first + count ? 1 : 0;
   }
-  program_.train_step(std::span(&batch, 1), hyper_, active_, losses_);
+  program_.train_step(batches_, hyper_, active_, losses_);
   return losses_;
 }
 

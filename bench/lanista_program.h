@@ -31,6 +31,7 @@ struct ModelRange {
   std::int64_t first = 0, lanes = 1;          ///< Number of the first model, and number of models.
   int threads = 1;                            ///< Threads of the program.
   const program::Backend* backend = nullptr;  ///< null: lanista kernels at the best level of this CPU.
+  bool own_batches = false;                   ///< True: each lane has a copy of the batch, as if batches differed.
 };
 
 /// A compiled lanista program for a case. Its lanes are models that train on one batch.
@@ -62,11 +63,12 @@ class LanistaProgram {
   void restart();
 
  private:
-  LanistaProgram(const Case& c, std::int64_t first, program::Program program, std::shared_ptr<const CaseBatch> batch);
+  LanistaProgram(const Case& c, const ModelRange& of, program::Program program, std::shared_ptr<const CaseBatch> batch);
 
   program::Program program_;
   std::int64_t first_;
   std::shared_ptr<const CaseBatch> batch_;
+  std::vector<program::Batch> batches_;  // of one step: one for all lanes, or one a lane
   double compile_seconds_ = 0;
   StepInput step_work_;
   std::vector<program::LaneHyper> hyper_;

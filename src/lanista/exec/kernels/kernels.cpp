@@ -14,14 +14,15 @@ struct Level {
   Isa isa;
   std::string_view name;
   std::string_view needs;  // CPU features that the level requires
+  std::int64_t vector_bytes;
   const Kernels<float>& of_float;
   const Kernels<double>& of_double;
 };
 /// All levels, from the slowest to the fastest.
 constexpr Level kLevels[] = {
-    {Isa::kPortable, "portable", "", portable::kFloatKernels, portable::kDoubleKernels},
-    {Isa::kAvx2, "avx2", "AVX2 and FMA", avx2::kFloatKernels, avx2::kDoubleKernels},
-    {Isa::kAvx512, "avx512", "AVX-512 (F, VL, DQ, BW)", avx512::kFloatKernels, avx512::kDoubleKernels},
+    {Isa::kPortable, "portable", "", 16, portable::kFloatKernels, portable::kDoubleKernels},
+    {Isa::kAvx2, "avx2", "AVX2 and FMA", 32, avx2::kFloatKernels, avx2::kDoubleKernels},
+    {Isa::kAvx512, "avx512", "AVX-512 (F, VL, DQ, BW)", 64, avx512::kFloatKernels, avx512::kDoubleKernels},
 };
 
 const Level& level(Isa isa) { return kLevels[static_cast<std::size_t>(isa)]; }
@@ -58,6 +59,8 @@ const std::string& allowed_names() {
 }  // namespace
 
 std::string_view isa_name(Isa isa) { return level(isa).name; }
+
+std::int64_t vector_bytes(Isa isa) { return level(isa).vector_bytes; }
 
 std::vector<Isa> available_isas() {
   std::vector<Isa> isas;

@@ -29,6 +29,9 @@ enum class Isa {
 /// Name of a level: "portable", "avx2" or "avx512".
 std::string_view isa_name(Isa isa);
 
+/// Bytes of a vector register of a level: 16, 32 or 64.
+std::int64_t vector_bytes(Isa isa);
+
 /// Fastest level that this CPU supports, or the level that the environment variable LANISTA_ISA names.
 ///
 /// A name that is unknown, or that this CPU does not support, is ignored here; `isa_override_error` reports it.

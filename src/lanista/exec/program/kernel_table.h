@@ -142,6 +142,10 @@ struct BatchReduction {
   std::function<void(const RunContext<T>&, const double* value)> apply_result;
 };
 
+/// The product of a linear layer in a table of CPU kernels: Kernels::linear or Kernels::linear_relu.
+template <class T>
+using Product = decltype(kernels::Kernels<T>::linear) kernels::Kernels<T>::*;
+
 /// A kernel, and its properties that lowering, layout and memory planning need.
 template <class T>
 struct KernelEntry {
@@ -161,6 +165,10 @@ struct KernelEntry {
   std::function<BatchReduction<T>(const Binding<T>&)> batch_reduction;
   std::vector<ParameterLayout> layouts;  ///< Layouts of parameters that are not kPlain.
   std::optional<Fusion> fusion;          ///< The pair of kernels that this kernel replaces, if any.
+  /// The product of a linear layer, by which a JointLinear computes it for several lanes; null for other kernels.
+  Product<T> product = nullptr;
+  /// True: the kernel is the weight gradient of a linear layer.
+  bool is_linear_weight_grad = false;
 
   /// Adds that the kernel reads the parameter at input `input` in `layout`. Returns this entry.
   KernelEntry& reads_as(std::size_t input, Layout layout) {
@@ -170,6 +178,11 @@ struct KernelEntry {
   /// Adds that the kernel reads the parameter at input `input` in `layout` if input 0 is an image. Returns this entry.
   KernelEntry& reads_if_image_input(std::size_t input, Layout layout) {
     layouts.push_back({input, layout, true});
+    return *this;
+  }
+  /// Sets the product of a linear layer. Returns this entry.
+  KernelEntry& computes(Product<T> of) {
+    product = of;
     return *this;
   }
   /// Sets the pair of kernels that this kernel replaces. Returns this entry.

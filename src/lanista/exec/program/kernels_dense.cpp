@@ -199,11 +199,14 @@ template <class T>
 void add_dense_kernels(KernelTable<T>& table) {
   using K = kernels::Kernels<T>;
   using Entry = KernelEntry<T>;
-  table["linear"] = Entry(linear<T, &K::linear>).reads_as(1, Layout::kLinearWeight);
-  table["linear_relu"] =
-      Entry(linear<T, &K::linear_relu>).reads_as(1, Layout::kLinearWeight).fuses({.first = "linear", .second = "relu"});
+  table["linear"] = Entry(linear<T, &K::linear>).reads_as(1, Layout::kLinearWeight).computes(&K::linear);
+  table["linear_relu"] = Entry(linear<T, &K::linear_relu>)
+                             .reads_as(1, Layout::kLinearWeight)
+                             .computes(&K::linear_relu)
+                             .fuses({.first = "linear", .second = "relu"});
   table["linear_grad_x"] = Entry(linear_grad_x<T>).reads_as(1, Layout::kLinearWeight);
   table["linear_grad_w"] = linear_grad_w<T>;
+  table["linear_grad_w"].is_linear_weight_grad = true;
   table["channel_sum"] = channel_sum<T>;
   table["conv2d"] = Entry(conv2d<T, &K::conv2d>).reads_as(1, Layout::kConvWeight);
   table["conv2d_relu"] =

@@ -102,6 +102,7 @@ struct LaneProgram<T>::Plan {
   BatchInput input, target;
   BatchSplit cut;
   std::unique_ptr<StageRunner<T>> stages;
+  std::optional<JointLinear<T>> joint;
   std::vector<PlanLine> lines;
   std::int64_t arena_stride = 0;
   std::int64_t scratch_offset = 0;
@@ -112,12 +113,16 @@ struct LaneProgram<T>::Plan {
   std::int64_t value_offset = 0;
   std::int64_t workspace_bytes = 0;
   std::int64_t shard_bytes = 0;
+  std::int64_t joint_products_bytes = 0, joint_lane_bytes = 0;
+
+  // Bytes for the joint layer of `lanes` lanes; 0 without one.
+  std::int64_t joint_bytes(std::int64_t lanes) const { return joint_products_bytes + lanes * joint_lane_bytes; }
 
   // With batch reductions each part has an arena and gradients of its own. Without them parts run one after the other,
   // and gradients are added to those of the shard, then to those of the step.
-  void plan_memory_layout(std::int64_t max_batch) {
+  void plan_memory_layout(const ProgramOptions& options) {
     const bool waiting = !train.batch_reductions.empty();
-    const std::int64_t parts = waiting ? cut.num_parts(max_batch) : 1;
+    const std::int64_t parts = waiting ? cut.num_parts(options.max_batch) : 1;
     gradient_count = waiting ? parts : 1 + (cut.shards > 1 ? 1 : 0) + (cut.pieces > 1 ? 1 : 0);
     arena_stride = align_up(std::max(train.arena_bytes, infer.arena_bytes));
     std::int64_t num_values = 0;
@@ -132,6 +137,10 @@ struct LaneProgram<T>::Plan {
     new_buffer_offset = gradient_offset + gradient_count * gradient_stride;
     value_offset = new_buffer_offset + align_up(bytes_of<T>(state_format->layout().buffers));
     workspace_bytes = value_offset + align_up(3 * bytes_of<double>(num_values));
+    if (joint) {
+      joint_products_bytes = align_up(bytes_of<T>(joint->elements(options.lanes, options.max_batch)));
+      joint_lane_bytes = value_offset - new_buffer_offset + gradient_stride;
+    }
     shard_bytes = std::max(gradient_stride, align_up(bytes_of<double>(num_values))) + align_up(bytes_of<double>(1));
   }
 };
@@ -201,6 +210,8 @@ Result<typename LaneProgram<T>::Plan> LaneProgram<T>::plan(kernels::Isa isa, con
       plan.train = plan.stages->properties();
     } else {
       plan.loss = plan.train.addresses.at(train_calls.source(train->loss));
+      if (cut.is_whole() && options.lanes > 1)
+        plan.joint = JointLinear<T>::find(train_calls, plan.train, inputs, kernels::vector_bytes(isa));
     }
     for (LaneAttr& number : plan.train.lane_attrs) number.node = train->origin.at(number.node);
   }
@@ -216,7 +227,7 @@ Result<typename LaneProgram<T>::Plan> LaneProgram<T>::plan(kernels::Isa isa, con
   plan.prediction = plan.infer.addresses.at(infer_calls.source(infer.prediction));
   plan.prediction_out = Reorder::from_layout(prediction, value_layout(prediction));
   plan.prediction_count = ElementCount(prediction);
-  plan.plan_memory_layout(options.max_batch);
+  plan.plan_memory_layout(options);
   return plan;
 }
 
@@ -234,7 +245,8 @@ Result<std::unique_ptr<LaneProgram<T>>> LaneProgram<T>::compile(kernels::Isa isa
                                                                 const autodiff::InferenceStep& infer,
                                                                 const ProgramOptions& options) {
   LANISTA_ASSIGN(Plan plan, LaneProgram::plan(isa, train, infer, options));
-  const std::int64_t workspaces = options.threads * plan.workspace_bytes + (plan.stages ? plan.stages->bytes() : 0);
+  const std::int64_t workspaces = options.threads * plan.workspace_bytes + plan.joint_bytes(options.lanes) +
+                                  (plan.stages ? plan.stages->bytes() : 0);
   MemoryBudget::Reservation reservation;
   if (options.budget != nullptr) {
     LANISTA_ASSIGN(reservation, options.budget->reserve(workspaces));
@@ -291,12 +303,24 @@ LaneProgram<T>::LaneProgram(ExecutableProperties properties, kernels::Isa isa, P
       new_buffer_offset_(plan.new_buffer_offset),
       value_offset_(plan.value_offset),
       workspace_bytes_(plan.workspace_bytes),
+      joint_bytes_(plan.joint_bytes(options.lanes)),
       reservation_(std::move(reservation)),
       state_format_(std::move(plan.state_format)),
       states_(static_cast<std::size_t>(options.lanes)),
       memory_(options.threads * plan.workspace_bytes),
       stages_(std::move(plan.stages)),
       thread_pool_(options.threads) {
+  if (plan.joint) {
+    const auto lanes = static_cast<std::size_t>(options.lanes);
+    joint_ = std::make_unique<JointLanes>(JointLanes{.layer = *plan.joint,
+                                                     .products_bytes = plan.joint_products_bytes,
+                                                     .lane_bytes = plan.joint_lane_bytes,
+                                                     .memory = AlignedBytes(plan.joint_bytes(options.lanes)),
+                                                     .contexts = std::vector<RunContext<T>>(lanes),
+                                                     .losses = std::vector<double>(lanes),
+                                                     .numbers = {}});
+    joint_->numbers.reserve(lanes);
+  }
   options_.stages = nullptr;  // only valid while compiling
   options_.model = nullptr;
 }
@@ -304,7 +328,8 @@ LaneProgram<T>::LaneProgram(ExecutableProperties properties, kernels::Isa isa, P
 template <class T>
 std::int64_t LaneProgram<T>::bytes() const {
   const auto held = std::ranges::count_if(states_, [](const LaneState& state) { return static_cast<bool>(state); });
-  return options_.threads * workspace_bytes_ + (stages_ ? stages_->bytes() : 0) + held * state_format_->bytes();
+  return options_.threads * workspace_bytes_ + joint_bytes_ + (stages_ ? stages_->bytes() : 0) +
+         held * state_format_->bytes();
 }
 
 template <class T>
@@ -321,6 +346,10 @@ std::string LaneProgram<T>::describe() const {
     text += "state " + item.tensor.name + " " + item.tensor.shape.text() + " " + std::string(layout_name(item.layout)) +
             " " + (item.tensor.trained ? "parameter+" : "buffer+") + std::to_string(bytes_of<T>(item.range.begin)) +
             "\n";
+  }
+  if (joint_) {
+    text += "calls " + std::to_string(joint_->layer.forward_call) + " and " + std::to_string(joint_->layer.grad_call) +
+            " are one product for all lanes with one batch\n";
   }
   for (const PlanLine& line : properties().plan) text += line.text() + "\n";
   return text;

@@ -14,6 +14,7 @@
 #include "lanista/exec/program/batch_split.h"
 #include "lanista/exec/program/commit.h"
 #include "lanista/exec/program/executable.h"
+#include "lanista/exec/program/joint_linear.h"
 #include "lanista/exec/program/lane_gradients.h"
 #include "lanista/exec/program/lane_state.h"
 #include "lanista/exec/program/metrics.h"
@@ -91,10 +92,27 @@ class LaneProgram final : public SingleObjectExecutable {
   LaneProgram(ExecutableProperties properties, kernels::Isa isa, Plan plan, const ProgramOptions& options,
               MemoryBudget::Reservation reservation);
   LaneState& state_of(std::int64_t lane) { return states_[static_cast<std::size_t>(lane)]; }
+  // The joint layer and its memory.
+  struct JointLanes {
+    JointLinear<T> layer;
+    std::int64_t products_bytes = 0;      // of all lanes
+    std::int64_t lane_bytes = 0;          // of the gradients and new buffers of a lane
+    AlignedBytes memory;                  // products, then gradients and new buffers
+    std::vector<RunContext<T>> contexts;  // of the lanes that train now
+    std::vector<double> losses;           // of the same lanes, where no call failed
+    std::vector<std::int64_t> numbers;    // of the same lanes
+  };
+
   void train_step(const Chunk& chunk, std::int64_t step, std::span<LaneResult> results);
-  /// Trains one step of a lane and returns its mean loss. `squared_norm` receives the square of the gradient's norm,
-  /// unless it is null.
-  double train_one_lane(RunContext<T>& run, std::int64_t lane, ShardCommunicator* communicator, double* squared_norm);
+  // Trains the lanes joint_->numbers[begin, end) on the batch of `shared`, with the joint layer as one product.
+  void train_joint_lanes(const Chunk& chunk, std::int64_t step, const StepInput& step_input,
+                         const RunContext<T>& shared, int thread, std::int64_t group, std::int64_t groups,
+                         std::span<LaneResult> results);
+  // Computes the gradients of a lane and returns its mean loss.
+  double compute_gradients(RunContext<T>& run, ShardCommunicator* communicator);
+  // Commits the gradients of `run` and adds the step to the result of lane `lane`.
+  void finish_step(const RunContext<T>& run, std::int64_t lane, const Chunk& chunk, std::int64_t step, double loss,
+                   std::span<LaneResult> results);
   void commit_lane(const RunContext<T>& run, std::int64_t lane);
   // Runs the compute sections of all parts of the batch in `run`, in one workspace (lane_batch_parts.cpp). Writes the
   // sum of their gradients, in order of the parts, to `out`, or adds it. Returns the sum of losses.
@@ -122,6 +140,7 @@ class LaneProgram final : public SingleObjectExecutable {
   std::byte* load_input(const BatchInput& load_input, std::byte* workspace, std::int64_t n,
                         std::span<const float> values) const;
   void load_features(RunContext<T>& run, std::byte* workspace, const Batch& batch) const;
+  static void use_batch(RunContext<T>& run, const RunContext<T>& shared);
   void load_batch(RunContext<T>& run, std::byte* workspace, const Batch& batch) const;
   void check_labels(const Batch& batch) const;
   /// Elements of one rated answer: for classes those of one position, else the whole prediction.
@@ -149,11 +168,13 @@ class LaneProgram final : public SingleObjectExecutable {
   std::int64_t new_buffer_offset_ = 0;
   std::int64_t value_offset_ = 0;  // of three values of a batch reduction
   std::int64_t workspace_bytes_ = 0;
+  std::int64_t joint_bytes_ = 0;  // of joint_
   MemoryBudget::Reservation reservation_;
   std::shared_ptr<const StateFormat> state_format_;
   std::vector<LaneState> states_;           // of each lane; empty if the lane is
   AlignedBytes memory_;                     // workspaces of the threads
   std::unique_ptr<StageRunner<T>> stages_;  // null if steps are not cut into stages
+  std::unique_ptr<JointLanes> joint_;       // null if no layer is joint
   ThreadPool thread_pool_;
 };
 

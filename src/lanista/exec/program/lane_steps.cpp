@@ -95,6 +95,17 @@ void LaneProgram<T>::load_batch(RunContext<T>& run, std::byte* workspace, const 
   run.weights = batch.weights.empty() ? nullptr : batch.weights.data();
 }
 
+// Lets a lane read the batch that `shared` has loaded for all lanes.
+template <class T>
+void LaneProgram<T>::use_batch(RunContext<T>& run, const RunContext<T>& shared) {
+  run.batch = run.total = shared.batch;
+  run.sample_index = shared.sample_index;
+  run.weights = shared.weights;
+  for (const MemorySpace space : {MemorySpace::kInput, MemorySpace::kTarget}) {
+    run.base[static_cast<std::size_t>(space)] = shared.base[static_cast<std::size_t>(space)];
+  }
+}
+
 template <class T>
 void LaneProgram<T>::check_hyper(const LaneHyper& hyper) const {
   LANISTA_CHECK(hyper.lane_attrs.empty() || hyper.lane_attrs.size() == train_.lane_attrs.size(),
@@ -127,64 +138,147 @@ void LaneProgram<T>::train_step(const Chunk& chunk, std::int64_t step, std::span
   RunContext<T> shared;
   const bool is_shared = step_input.batches.size() == 1;
   if (is_shared) load_batch(shared, workspace(0), step_input.batches[0]);
+  const auto trains = [&](std::size_t i) { return chunk.active[i] != 0 && results[i].steps >= step; };
 
+  if (is_shared && joint_ && chunk.communicator == nullptr) {
+    joint_->numbers.clear();
+    for (std::size_t i = 0; i < lanes; ++i) {
+      if (trains(i)) joint_->numbers.push_back(static_cast<std::int64_t>(i));
+    }
+    const auto count = static_cast<std::int64_t>(joint_->numbers.size());
+    if (count > 1) {
+      const std::int64_t groups = thread_pool_.size();
+      thread_pool_.parallel_for(groups, [&](int thread, std::int64_t group) {
+        train_joint_lanes(chunk, step, step_input, shared, thread, group, groups, results);
+      });
+      return;
+    }
+  }
   thread_pool_.parallel_for(options_.lanes, [&](int thread, std::int64_t lane) {
     const auto i = static_cast<std::size_t>(lane);
-    LaneResult& end = results[i];
-    if (chunk.active[i] == 0 || end.steps < step) return;
+    if (!trains(i)) return;
     try {
       RunContext<T> run = context(lane, thread);
       run.hyper = &step_input.hyper[i];
       if (is_shared) {
-        run.batch = run.total = shared.batch;
-        run.sample_index = shared.sample_index;
-        run.weights = shared.weights;
-        for (const MemorySpace space : {MemorySpace::kInput, MemorySpace::kTarget}) {
-          run.base[static_cast<std::size_t>(space)] = shared.base[static_cast<std::size_t>(space)];
-        }
+        use_batch(run, shared);
       } else {
         load_batch(run, workspace(thread), step_input.batches[i]);
       }
-      const bool needs_gradient_norm = !chunk.needs_gradient_norm.empty() && chunk.needs_gradient_norm[i] != 0;
-      end.loss =
-          train_one_lane(run, lane, chunk.communicator, needs_gradient_norm ? &end.squared_gradient_norm : nullptr);
-      end.loss_sum += end.loss * static_cast<double>(run.batch);
-      if (!std::isfinite(end.loss) && end.first_nonfinite_step < 0) end.first_nonfinite_step = step;
-      ++end.steps;
+      finish_step(run, lane, chunk, step, compute_gradients(run, chunk.communicator), results);
     } catch (...) {
-      end.failure = std::current_exception();
+      results[i].failure = std::current_exception();
     }
   });
 }
 
+// The joint layer needs the lanes' values before and after their own calls, so the lanes go through three phases.
+template <class T>
+void LaneProgram<T>::train_joint_lanes(const Chunk& chunk, std::int64_t step, const StepInput& step_input,
+                                       const RunContext<T>& shared, int thread, std::int64_t group, std::int64_t groups,
+                                       std::span<LaneResult> results) {
+  const JointLinear<T>& layer = joint_->layer;
+  std::byte* const lane_memory = joint_->memory.data() + joint_->products_bytes;
+  const auto num_lanes = static_cast<std::int64_t>(joint_->numbers.size());
+  const std::int64_t begin = group * num_lanes / groups, end = (group + 1) * num_lanes / groups;
+  T* const products = reinterpret_cast<T*>(joint_->memory.data()) + layer.elements(begin, options_.max_batch);
+  const auto fails = [&](std::int64_t lane) -> std::exception_ptr& {
+    return results[static_cast<std::size_t>(lane)].failure;
+  };
+  std::int64_t count = 0;
+  for (std::int64_t i = begin; i < end; ++i) {
+    const std::int64_t lane = joint_->numbers[static_cast<std::size_t>(i)];
+    try {
+      RunContext<T> run = context(lane, thread);
+      use_batch(run, shared);
+      run.hyper = &step_input.hyper[static_cast<std::size_t>(lane)];
+      std::byte* const own = lane_memory + (begin + count) * joint_->lane_bytes;
+      run.base[static_cast<std::size_t>(MemorySpace::kGradient)] = own;
+      run.base[static_cast<std::size_t>(MemorySpace::kNewBuffer)] = own + gradient_stride_;
+      joint_->contexts[static_cast<std::size_t>(begin + count)] = run;
+      joint_->numbers[static_cast<std::size_t>(begin + count)] = lane;
+      ++count;
+    } catch (...) {
+      fails(lane) = std::current_exception();
+    }
+  }
+  if (count == 0) return;
+
+  const std::span<const RunContext<T>> runs{&joint_->contexts[static_cast<std::size_t>(begin)],
+                                            static_cast<std::size_t>(count)};
+  try {
+    layer.forward(*kernels_, train_.calls, runs, products);
+  } catch (...) {  // a kernel of the caller before the layer
+    for (std::int64_t i = begin; i < begin + count; ++i) {
+      fails(joint_->numbers[static_cast<std::size_t>(i)]) = std::current_exception();
+    }
+    return;
+  }
+  for (std::int64_t i = 0; i < count; ++i) {
+    const RunContext<T>& run = runs[static_cast<std::size_t>(i)];
+    try {
+      layer.take_result(run, i, count, products);
+      for (std::size_t call = layer.forward_call + 1; call < train_.calls.size(); ++call) {
+        if (call == layer.grad_call) {
+          layer.give_grad(run, i, count, products);
+        } else {
+          train_.calls[call](run);
+        }
+      }
+      joint_->losses[static_cast<std::size_t>(begin + i)] =
+          static_cast<double>(kernels_->mean(run.batch, run.at(loss_)));
+    } catch (...) {
+      fails(joint_->numbers[static_cast<std::size_t>(begin + i)]) = std::current_exception();
+    }
+  }
+  layer.weight_grads(*kernels_, runs, products);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t lane = joint_->numbers[static_cast<std::size_t>(begin + i)];
+    if (fails(lane)) continue;
+    try {
+      finish_step(runs[static_cast<std::size_t>(i)], lane, chunk, step,
+                  joint_->losses[static_cast<std::size_t>(begin + i)], results);
+    } catch (...) {
+      fails(lane) = std::current_exception();
+    }
+  }
+}
+
+template <class T>
+double LaneProgram<T>::compute_gradients(RunContext<T>& run, ShardCommunicator* communicator) {
+  LANISTA_CHECK(!stages_ || communicator == nullptr, "a step in stages cannot be data-parallel too");
+  T* const sum = workspace_gradients(static_cast<int>(run.thread), 0);
+  if (stages_) {
+    const double loss = sum_gradients(run, sum, false);
+    return batch_split_.is_whole() ? static_cast<double>(kernels_->mean(run.batch, stages_->losses()))
+                                   : loss / static_cast<double>(run.batch);
+  }
+  if (batch_split_.is_whole()) {
+    for (const Run<T>& call : train_.calls) call(run);
+    return static_cast<double>(kernels_->mean(run.batch, run.at(loss_)));
+  }
+  // If the batch is too small for all ranks, each computes all of it.
+  const bool is_shared = communicator != nullptr && batch_split_.num_used_shards(run.batch) >= communicator->width();
+  const double loss = is_shared ? sum_gradients_across_ranks(*communicator, run, sum) : sum_gradients(run, sum, false);
+  return loss / static_cast<double>(run.batch);
+}
+
 // Nothing can fail after the commit begins, so a lane has its whole step or none of it.
 template <class T>
-double LaneProgram<T>::train_one_lane(RunContext<T>& run, std::int64_t lane, ShardCommunicator* communicator,
-                                      double* squared_norm) {
-  double loss = 0;
-  LANISTA_CHECK(!stages_ || communicator == nullptr, "a step in stages cannot be data-parallel too");
-  if (stages_) {
-    loss = sum_gradients(run, workspace_gradients(static_cast<int>(run.thread), 0), false);
-    loss = batch_split_.is_whole() ? static_cast<double>(kernels_->mean(run.batch, stages_->losses()))
-                                   : loss / static_cast<double>(run.batch);
-  } else if (batch_split_.is_whole()) {
-    for (const Run<T>& call : train_.calls) call(run);
-    loss = static_cast<double>(kernels_->mean(run.batch, run.at(loss_)));
-  } else {
-    // If the batch is too small for all ranks, each computes all of it.
-    const bool is_shared = communicator != nullptr && batch_split_.num_used_shards(run.batch) >= communicator->width();
-    T* const sum = workspace_gradients(static_cast<int>(run.thread), 0);
-    loss = is_shared ? sum_gradients_across_ranks(*communicator, run, sum) : sum_gradients(run, sum, false);
-    loss /= static_cast<double>(run.batch);
-  }
+void LaneProgram<T>::finish_step(const RunContext<T>& run, std::int64_t lane, const Chunk& chunk, std::int64_t step,
+                                 double loss, std::span<LaneResult> results) {
+  const auto i = static_cast<std::size_t>(lane);
+  LaneResult& end = results[i];
   if (options_.before_commit) options_.before_commit(lane);
-  if (squared_norm != nullptr) {
+  if (!chunk.needs_gradient_norm.empty() && chunk.needs_gradient_norm[i] != 0) {
     const auto* gradients = reinterpret_cast<const T*>(run.base[static_cast<std::size_t>(MemorySpace::kGradient)]);
-    *squared_norm =
-        program::squared_gradient_norm(states_[static_cast<std::size_t>(lane)], gradients, *run.hyper, *kernels_);
+    end.squared_gradient_norm = program::squared_gradient_norm(states_[i], gradients, *run.hyper, *kernels_);
   }
   commit_lane(run, lane);
-  return loss;
+  end.loss = loss;
+  end.loss_sum += loss * static_cast<double>(run.batch);
+  if (!std::isfinite(loss) && end.first_nonfinite_step < 0) end.first_nonfinite_step = step;
+  ++end.steps;
 }
 
 template <class T>

@@ -14,4 +14,8 @@ inline constexpr std::int64_t kDefaultLanes = 8;
 /// With more lanes, the weights of one lane evict those of another from the cache in each step.
 std::int64_t max_cached_lanes(std::int64_t state_bytes);
 
+/// True: lanes with one batch compute a linear layer as one product (program::JointLinear), if a row of its output has
+/// `row_bytes` and a vector register `vector_bytes`. A row of more than half a register is as fast in each lane alone.
+constexpr bool is_joint_row(std::int64_t row_bytes, std::int64_t vector_bytes) { return 2 * row_bytes <= vector_bytes; }
+
 }  // namespace lanista::autodiff

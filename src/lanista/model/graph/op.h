@@ -187,6 +187,7 @@ struct OpDef {
   int max_inputs = 1;                       ///< Largest number of data inputs; -1: no limit.
   bool commutative = false;                 ///< True: the order of the inputs does not change the result.
   bool random = false;                      ///< True: in training it samples random masks (dropout).
+  bool is_linear = false;  ///< True: each row of its output is the product of an input row and a matrix.
   /// True: in inference with one input, output 0 has the elements of the input in the same row-major order. Then a
   /// program needs no computation for the node if the values are contiguous in memory.
   bool is_view = false;

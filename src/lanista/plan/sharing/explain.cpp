@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "lanista/model/autodiff/max_cached_lanes.h"
 #include "lanista/plan/sharing/group.h"
 #include "lanista/plan/sharing/structure.h"
 
@@ -18,6 +19,10 @@ std::string_view form_text(GroupForm form) {
   }
   return "?";
 }
+
+// Bytes of the vector registers that a level of the kernels uses, and the CPUs that have them.
+constexpr std::pair<std::int64_t, std::string_view> kVectors[] = {
+    {16, "on a CPU"}, {32, "on a CPU with AVX2"}, {64, "on a CPU with AVX-512"}};
 
 /// Writes the text of one plan.
 class Explainer {
@@ -63,9 +68,29 @@ class Explainer {
                 " bytes");
     append_shared(group);
     const PlannedProgram& program = group.program;
-    const std::size_t nodes = graph_.trained_part(program.members.front()).size();
+    const std::vector<std::size_t> trained = graph_.trained_part(program.members.front());
     line(1, std::string(program.members.size() > 1 ? "lanes: " : "alone: ") + trials(program.members) + ", " +
-                std::to_string(nodes) + " nodes" + (program.same_ids ? "" : ", node ids translated"));
+                std::to_string(trained.size()) + " nodes" + (program.same_ids ? "" : ", node ids translated"));
+    if (const LogicalNode* joint = joint_node(trained); joint != nullptr && program.members.size() > 1) {
+      for (const auto& [vector_bytes, cpu] : kVectors) {
+        if (!autodiff::is_joint_row(joint->joint_row_bytes, vector_bytes)) continue;
+        line(1, "one product for all lanes " + std::string(cpu) + ": " + node_text(*joint));
+        break;
+      }
+    }
+  }
+
+  // The layer that lanes compute as one product if it is narrow enough; null if there is none.
+  const LogicalNode* joint_node(const std::vector<std::size_t>& trained) const {
+    const LogicalNode* joint = nullptr;
+    for (const std::size_t v : trained) {
+      const LogicalNode& node = graph_.nodes[v];
+      const auto is_prefix = [&](const OutputRef& input) { return graph_.nodes[input.node].prefix; };
+      if (std::ranges::none_of(node.inputs, is_prefix)) continue;
+      if (node.joint_row_bytes == 0 || joint != nullptr) return nullptr;
+      joint = &node;
+    }
+    return joint;
   }
 
   // One line for each set of trials that share nodes.

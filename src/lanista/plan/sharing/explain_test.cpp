@@ -35,7 +35,8 @@ TEST(Explain, ReportsGroupsAndReasons) {
        {"plan: trials 1 2 3 4 5 6 in 5 groups, ", "group 1: fused, trials 1 2, ", "group 3: single, trial 4, ",
         "  shared by trials 1 2: samples, read, normalize, %0 input(shape=[1,8,8]), %1 conv2d(out=4) frozen, %2 relu, "
         "%3 conv2d(out=4) frozen, %4 relu, %5 flatten\n",
-        "  lanes: trials 1 2, 4 nodes\n", "  alone: trial 3, 4 nodes\n", "  alone: trial 4, 9 nodes\n", "why not:\n",
+        "  lanes: trials 1 2, 4 nodes\n", "  one product for all lanes on a CPU with AVX-512: %6 linear(out=8)\n",
+        "  alone: trial 3, 4 nodes\n", "  alone: trial 4, 9 nodes\n", "why not:\n",
         "  trial 3 cannot be a lane with trial 1: %6 linear(out=12) against %6 linear(out=8)\n",
         "  trial 5 reads other batches than trial 1: local step 10 against 0\n",
         "  trial 6 runs alone: its group failed\n", "passes: prefix 22\n"}) {

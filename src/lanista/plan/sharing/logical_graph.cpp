@@ -155,6 +155,10 @@ class Joiner {
       node.work.input_grad = node.work.input_grad || !at(wire).prefix;
     }
     node.work.weight_grad = !node.frozen && !params.empty();
+    if (def.is_linear && node.work.weight_grad && !node.work.input_grad) {
+      node.joint_row_bytes =
+          types.outputs(id)[0].shape.dims.back() * element_bytes(graph::DType::kReal, recipe_.precision);
+    }
     // A sum of two terms has the same bits in both orders. A sum of three has not.
     if (node.prefix && def.commutative && node.inputs.size() == 2) {
       const auto order = [&](const OutputRef& wire) { return std::tuple(at(wire).value, wire.slot); };

@@ -50,6 +50,9 @@ struct LogicalNode {
   /// True: neither the node nor any node above it has trained weights or random masks. Its value is the same in every
   /// trial.
   bool prefix = false;
+  /// Bytes of an output row of a trained linear layer that reads a prefix; 0 for other nodes. Lanes with one batch
+  /// compute a narrow one as one product (autodiff::is_joint_row), unless another trained node reads a prefix too.
+  std::int64_t joint_row_bytes = 0;
 };
 
 /// All models and input pipelines of a batch of trials in one graph. A merged node has several owners.
