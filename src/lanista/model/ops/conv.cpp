@@ -88,6 +88,7 @@ Port depthwise_parts(StepContext& step) {
 
 OpDef depthwise_op() {
   OpDef def = named_op("depthwise_conv2d", "Slides one trained window over each channel alone.");
+  def.facts.units = UnitFlow::kDepthwise;
   def.family = OpFamily::kLayer;
   def.size_flow = SizeFlow::kChannels;
   def.attrs = window_attrs();

@@ -8,7 +8,6 @@
 
 #include "lanista/io/formats/onnx/onnx_export.h"
 #include "lanista/io/formats/onnx/onnx_images.h"
-#include "lanista/io/formats/onnx/onnx_same.h"
 #include "lanista/io/formats/onnx/onnx_sequence.h"
 
 namespace lanista::formats {
@@ -262,7 +261,11 @@ OnnxMappings onnx_mappings() {
   OnnxMappings mappings = onnx::sequence_mappings();
   mappings.merge(onnx::window_mappings());
   mappings.merge(onnx::image_mappings());
-  for (const onnx::SameOperator& same : onnx::same_operators()) mappings.emplace(same.ours, same_operator(same.onnx));
+  const graph::OpTable ops = graph::builtin_ops();
+  for (const std::string& name : ops.names()) {
+    const std::string& op = ops.find(name)->exports.onnx;
+    if (!op.empty()) mappings.emplace(name, same_operator(op));
+  }
   mappings.insert({{"input", input},
                    {"output", output},
                    {"linear", linear},
