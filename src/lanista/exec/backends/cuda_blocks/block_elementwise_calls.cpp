@@ -1,4 +1,6 @@
 // Element-wise operators as block calls.
+#include <iterator>
+
 #include "lanista/exec/backends/cuda_blocks/block_program.h"
 
 namespace lanista::device {
@@ -99,23 +101,19 @@ void dropout_train(const Binding& b, Emitter& e) {
         {e.read(b, 0), e.write(b, 0)});
 }
 
-template <int kWhich>
-void add_activation(EmitTable& table, const char* forward, const char* gradient) {
-  table[forward] = unary<block::kActivation, kWhich>;
-  table[gradient] = binary<block::kActivationGrad, kWhich>;
-}
-
 }  // namespace
 
 void add_elementwise_calls(EmitTable& table) {
   using B = const Binding&;
-  add_activation<block::kRelu>(table, "relu", "relu_grad");
-  add_activation<block::kGelu>(table, "gelu", "gelu_grad");
-  add_activation<block::kSilu>(table, "silu", "silu_grad");
-  add_activation<block::kTanh>(table, "tanh", "tanh_grad");
-  add_activation<block::kSigmoid>(table, "sigmoid", "sigmoid_grad");
-  add_activation<block::kHardSwish>(table, "hard_swish", "hard_swish_grad");
-  add_activation<block::kSoftsign>(table, "softsign", "softsign_grad");
+  for (std::int64_t which = 0; which < std::ssize(block::kActivationNames); ++which) {
+    const std::string name = block::kActivationNames[which];
+    table[name] = [which](B b, Emitter& e) {
+      e.add(block::kActivation, count_of(b, which), {e.read(b, 0), e.write(b, 0)});
+    };
+    table[name + "_grad"] = [which](B b, Emitter& e) {
+      e.add(block::kActivationGrad, count_of(b, which), {e.read(b, 0), e.read(b, 1), e.write(b, 0)});
+    };
+  }
   table["leaky_relu"] = [](B b, Emitter& e) { numbered<block::kLeakyRelu>(b, e, {"alpha"}); };
   table["leaky_relu_grad"] = [](B b, Emitter& e) { numbered_grad<block::kLeakyRelu>(b, e, {"alpha"}); };
   table["elu"] = [](B b, Emitter& e) { numbered<block::kElu>(b, e, {"alpha"}); };
