@@ -24,7 +24,7 @@ Result<void> require_floats(const OpArgs& args) {
 
 OpDef elu_op() {
   OpDef def = activation("elu", "x, and alpha (exp(x) - 1) below zero.", 10, SavedValue::kOutput, kKeepsPositive,
-                         {.cpp = "v > 0 ? v : $alpha * std::expm1(v)"},
+                         {.cpp = "v > 0 ? v : $alpha * std::expm1(v)", .onnx = "Elu"},
                          {optional_real("alpha", 1, AttrRole::kStatic, "minus the limit towards minus infinity")});
   def.infer = [plain = def.infer](const OpArgs& args) -> Result<std::vector<ValueType>> {
     const double alpha = args.real("alpha");
@@ -82,18 +82,19 @@ OpDef activation(std::string name, std::string help, double flops_per_element, S
 }
 
 Result<void> add_piecewise_ops(OpTable& table) {
-  return add_all(
-      table,
-      {activation("leaky_relu", "x, and alpha x below zero.", 2, SavedValue::kInput, kKeepsPositive,
-                  {.cpp = "v < 0 ? v * $alpha : v"},
-                  {optional_real("alpha", 0.01, AttrRole::kStatic, "slope below zero")}),
-       elu_op(), clip_op(), relu6_op(),
-       activation("hard_sigmoid", "alpha x + beta, clipped to [0, 1].", 4, SavedValue::kOutput,
-                  {.sign = SignRule::kNeverNegative}, {.cpp = "std::min(std::max($alpha * v + $beta, 0.0f), 1.0f)"},
-                  {optional_real("alpha", 1.0 / 6, AttrRole::kStatic, "slope between the ends"),
-                   optional_real("beta", 0.5, AttrRole::kStatic, "value at zero")}),
-       activation("hard_swish", "x times x / 6 + 1/2, clipped to [0, 1].", 5, SavedValue::kInput,
-                  {.preserves_zero = true}, {.cpp = "v * std::min(std::max(v / 6 + 0.5f, 0.0f), 1.0f)"})});
+  return add_all(table,
+                 {activation("leaky_relu", "x, and alpha x below zero.", 2, SavedValue::kInput, kKeepsPositive,
+                             {.cpp = "v < 0 ? v * $alpha : v", .onnx = "LeakyRelu"},
+                             {optional_real("alpha", 0.01, AttrRole::kStatic, "slope below zero")}),
+                  elu_op(), clip_op(), relu6_op(),
+                  activation("hard_sigmoid", "alpha x + beta, clipped to [0, 1].", 4, SavedValue::kOutput,
+                             {.sign = SignRule::kNeverNegative},
+                             {.cpp = "std::min(std::max($alpha * v + $beta, 0.0f), 1.0f)", .onnx = "HardSigmoid"},
+                             {optional_real("alpha", 1.0 / 6, AttrRole::kStatic, "slope between the ends"),
+                              optional_real("beta", 0.5, AttrRole::kStatic, "value at zero")}),
+                  activation("hard_swish", "x times x / 6 + 1/2, clipped to [0, 1].", 5, SavedValue::kInput,
+                             {.preserves_zero = true},
+                             {.cpp = "v * std::min(std::max(v / 6 + 0.5f, 0.0f), 1.0f)", .onnx = "HardSwish"})});
 }
 
 }  // namespace lanista::graph::ops

@@ -140,7 +140,6 @@ RewriteRules arithmetic_rules() {
       {"Elu", {with_alpha("elu", 1)}},
       {"Gelu", {gelu}},
       {"HardSigmoid", {hard_sigmoid}},
-      {"HardSwish", {same_operator("hard_swish")}},
       {"LeakyRelu", {with_alpha("leaky_relu", 0.01F)}},
       {"Mul", {silu_group, gelu_group, affine_group, mul}},
       {"Neg", {negative}},
@@ -151,7 +150,7 @@ RewriteRules arithmetic_rules() {
   const graph::OpTable ops = graph::builtin_ops();
   for (const std::string& name : ops.names()) {
     const graph::OpDef& def = *ops.find(name);
-    if (def.facts.units == graph::UnitFlow::kAll && !def.exports.onnx.empty()) {
+    if (def.facts.units == graph::UnitFlow::kAll && def.attrs.empty() && !def.exports.onnx.empty()) {
       rules[def.exports.onnx].push_back(same_operator(name));
     }
   }

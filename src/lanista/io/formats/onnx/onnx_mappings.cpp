@@ -28,6 +28,15 @@ OnnxMapping same_operator(const std::string& op) {
   };
 }
 
+/// A mapping of an element-wise operator by ExportForms::onnx. Its attributes are real numbers.
+Result<void> elementwise(OnnxWriter& w) {
+  const graph::OpDef& def = w.args().def;
+  Attributes attributes;
+  for (const graph::AttrSpec& attr : def.attrs) attributes[attr.name] = real(w, attr.name);
+  w.add(def.exports.onnx, {w.input()}, std::move(attributes));
+  return {};
+}
+
 /// Mean, scale or the numbers for missing values, as an initialiser that broadcasts over [N, features...]. Empty if it
 /// would change nothing: there is none, or all are `none`.
 Result<std::string> normalizer(OnnxWriter& w, std::string_view part, const std::vector<double>& values,
@@ -263,8 +272,7 @@ OnnxMappings onnx_mappings() {
   mappings.merge(onnx::image_mappings());
   const graph::OpTable ops = graph::builtin_ops();
   for (const std::string& name : ops.names()) {
-    const std::string& op = ops.find(name)->exports.onnx;
-    if (!op.empty()) mappings.emplace(name, same_operator(op));
+    if (!ops.find(name)->exports.onnx.empty()) mappings.emplace(name, elementwise);
   }
   mappings.insert({{"input", input},
                    {"output", output},
