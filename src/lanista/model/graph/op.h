@@ -187,6 +187,13 @@ enum class UnitFlow {
   kReduced,    ///< Some axes are reduced, the others are kept.
 };
 
+/// Along which axis each unit of the output reads all units of the input, or all of its group.
+enum class MixedAxis {
+  kNone,      ///< no axis, or several
+  kChannels,  ///< dimension 1
+  kLast,      ///< the last dimension
+};
+
 /// Which sign the values of an operator's output have.
 enum class SignRule {
   kAny,            ///< any sign
@@ -194,13 +201,14 @@ enum class SignRule {
   kAsInputs        ///< at least 0 if all inputs are
 };
 
-/// How the output of an operator follows from its inputs. The transfer of weights reads it.
+/// How the output of an operator follows from its inputs. The transfer of weights and mutators of widths read it.
 struct ValueFacts {
-  UnitFlow units = UnitFlow::kNone;  ///< How indices of the inputs reach the output.
-  SignRule sign = SignRule::kAny;    ///< Sign of the output.
-  bool preserves_zero = false;       ///< True: the output is zero if all inputs are zero.
-  bool preserves_mean = false;       ///< True: a unit that is the mean of all units stays the mean.
-  bool keeps_nonnegative = false;    ///< True: values of at least zero are the same in the output.
+  UnitFlow units = UnitFlow::kNone;    ///< How indices of the inputs reach the output.
+  MixedAxis mixes = MixedAxis::kNone;  ///< Axis along which a layer reads all units.
+  SignRule sign = SignRule::kAny;      ///< Sign of the output.
+  bool preserves_zero = false;         ///< True: the output is zero if all inputs are zero.
+  bool preserves_mean = false;         ///< True: a unit that is the mean of all units stays the mean.
+  bool keeps_nonnegative = false;      ///< True: values of at least zero are the same in the output.
 };
 
 /// The forms of an operator in exported files. An operator with empty forms has rules in `io/formats`.
@@ -208,7 +216,7 @@ struct ExportForms {
   /// C++ expression of element i with the inputs `$x[i]`, or `$a[i]` and `$b[i]`. If it has none of them, it reads the
   /// element as `v`, and the attributes by name: `$alpha`.
   std::string cpp = {};
-  /// Name in ONNX of the operator with the same inputs. A pool has the same attributes too; others have none.
+  /// Name in ONNX of the operator with the same inputs and attributes. They are those of a pool, or real numbers.
   std::string onnx = {};
 };
 

@@ -86,6 +86,7 @@ OpDef conv1d_op(const OpDef& conv) {
               optional_int("groups", 1, 1, AttrRole::kTunable, "channel groups that do not see each other"),
               optional_flag("bias", true, "add a trained offset per channel"), derived("in", "channels that come in")},
              conv);
+  def.facts = conv.facts;
   def.params = [conv](const OpArgs& args) { return row_params(args, conv); };
   def.cost = [conv](const OpArgs& args) {
     const double cells = static_cast<double>(row_result(args, conv)->elements_per_sample());
