@@ -32,13 +32,13 @@ struct SgdRule {
   static constexpr SlotUse kFirst = kMomentumSlot, kSecond = kUnusedSlot;
   template <class Hyper, class T>
   UPDATE_FN void step(const Hyper& h, T g, T& p, T& first, T&) {
-    if (h.has_decay()) g = h.madd(h.decay(), p, g);
-    if (h.has_momentum()) {
+    if (h.has_weight_decay) g = h.madd(h.decay, p, g);
+    if (h.has_momentum) {
       // The first momentum is the gradient.
-      first = h.is_first_step() ? g : h.madd(h.momentum(), first, g);
-      g = h.nesterov() ? h.madd(h.momentum(), first, g) : first;
+      first = h.first ? g : h.madd(h.momentum, first, g);
+      g = h.nesterov ? h.madd(h.momentum, first, g) : first;
     }
-    p = h.madd(h.rate(), g, p);
+    p = h.madd(h.rate, g, p);
   }
 };
 
@@ -48,11 +48,11 @@ struct AnyAdamRule {
   static constexpr SlotUse kFirst = kUsedSlot, kSecond = kUsedSlot;
   template <class Hyper, class T>
   UPDATE_FN void step(const Hyper& h, T g, T& p, T& first, T& second) {
-    if (h.has_decay() && kDecoupled) p = p * h.shrink();
-    if (h.has_decay() && !kDecoupled) g = h.madd(h.decay(), p, g);
-    first = h.madd(h.beta1(), first, h.one_minus_beta1() * g);
-    second = h.madd(h.beta2(), second, (h.one_minus_beta2() * g) * g);
-    p = h.madd(h.corrected_rate(), first / (h.sqrt(second) / h.correction() + h.eps()), p);
+    if (h.has_weight_decay && kDecoupled) p = p * h.shrink;
+    if (h.has_weight_decay && !kDecoupled) g = h.madd(h.decay, p, g);
+    first = h.madd(h.beta1, first, h.one_minus_beta1 * g);
+    second = h.madd(h.beta2, second, (h.one_minus_beta2 * g) * g);
+    p = h.madd(h.corrected_rate, first / (h.sqrt(second) / h.root + h.eps), p);
   }
 };
 using AdamRule = AnyAdamRule<false>;
@@ -62,11 +62,11 @@ struct LionRule {
   static constexpr SlotUse kFirst = kUsedSlot, kSecond = kUnusedSlot;
   template <class Hyper, class T>
   UPDATE_FN void step(const Hyper& h, T g, T& p, T& first, T&) {
-    const T toward = h.madd(h.beta1(), first, h.one_minus_beta1() * g);
+    const T toward = h.madd(h.beta1, first, h.one_minus_beta1 * g);
     const T down = toward < T(0) ? T(-1) : toward;
     const T sign = toward > T(0) ? T(1) : down;
-    first = h.madd(h.beta2(), first, h.one_minus_beta2() * g);
-    p = h.madd(h.rate(), sign, p * h.shrink());
+    first = h.madd(h.beta2, first, h.one_minus_beta2 * g);
+    p = h.madd(h.rate, sign, p * h.shrink);
   }
 };
 
@@ -74,14 +74,14 @@ struct RmspropRule {
   static constexpr SlotUse kFirst = kUsedSlot, kSecond = kMomentumSlot;
   template <class Hyper, class T>
   UPDATE_FN void step(const Hyper& h, T g, T& p, T& first, T& second) {
-    if (h.has_decay()) g = h.madd(h.decay(), p, g);
-    first = h.madd(h.beta2(), first, (h.one_minus_beta2() * g) * g);
-    T step = g / (h.sqrt(first) + h.eps());
-    if (h.has_momentum()) {
-      step = h.madd(h.momentum(), second, step);
+    if (h.has_weight_decay) g = h.madd(h.decay, p, g);
+    first = h.madd(h.beta2, first, (h.one_minus_beta2 * g) * g);
+    T step = g / (h.sqrt(first) + h.eps);
+    if (h.has_momentum) {
+      step = h.madd(h.momentum, second, step);
       second = step;
     }
-    p = h.madd(h.rate(), step, p);
+    p = h.madd(h.rate, step, p);
   }
 };
 

@@ -28,7 +28,6 @@ std::map<std::string_view, Start>& doubles() {
 
 #define LANE_FN inline
 #define LANE_STATIC_FN static
-#define LANE_METHOD
 #define LANE_READ(member) static_cast<const T*>(a.member)
 #define LANE_WRITE(member) static_cast<T*>(a.member)
 #define LANE_EXP(x) std::exp(x)

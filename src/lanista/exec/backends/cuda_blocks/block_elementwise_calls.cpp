@@ -14,14 +14,9 @@ std::vector<std::int64_t> count_of(const Binding& b, std::int64_t which = 0) {
   return {count.batched ? 0 : count.per_sample, count.batched ? count.per_sample : 0, which};
 }
 
-template <block::Op kOp, int kWhich>
-void unary(const Binding& b, Emitter& e) {
-  e.add(kOp, count_of(b, kWhich), {e.read(b, 0), e.write(b, 0)});
-}
-
-template <block::Op kOp, int kWhich>
+template <int kWhich>
 void binary(const Binding& b, Emitter& e) {
-  e.add(kOp, count_of(b, kWhich), {e.read(b, 0), e.read(b, 1), e.write(b, 0)});
+  e.add(block::kBinary, count_of(b, kWhich), {e.read(b, 0), e.read(b, 1), e.write(b, 0)});
 }
 
 void set_numbers(const Binding& b, std::initializer_list<const char*> names, EmittedCall& call) {
@@ -43,8 +38,8 @@ void numbered_grad(const Binding& b, Emitter& e, std::initializer_list<const cha
 
 // A sum of many terms: ((x0 + x1) + x2) + …
 void add(const Binding& b, Emitter& e) {
-  if (b.in.size() == 1) return unary<block::kCopy, 0>(b, e);
-  binary<block::kBinary, block::kAdd>(b, e);
+  if (b.in.size() == 1) return void(e.add(block::kCopy, count_of(b), {e.read(b, 0), e.write(b, 0)}));
+  binary<block::kAdd>(b, e);
   for (std::size_t i = 2; i < b.in.size(); ++i) {
     OperandRange sum = e.write(b, 0);
     sum.written = false;
@@ -123,9 +118,9 @@ void add_elementwise_calls(EmitTable& table) {
   table["hard_sigmoid"] = [](B b, Emitter& e) { numbered<block::kHardSigmoid>(b, e, {"alpha", "beta"}); };
   table["hard_sigmoid_grad"] = [](B b, Emitter& e) { numbered_grad<block::kHardSigmoid>(b, e, {"alpha"}); };
   table["add"] = add;
-  table["sub"] = binary<block::kBinary, block::kSub>;
-  table["mul"] = binary<block::kBinary, block::kMul>;
-  table["div"] = binary<block::kBinary, block::kDiv>;
+  table["sub"] = binary<block::kSub>;
+  table["mul"] = binary<block::kMul>;
+  table["div"] = binary<block::kDiv>;
   table["negative"] = negative;
   table["scale_by"] = scale_by;
   table["zero"] = zero;

@@ -6,7 +6,6 @@ typedef unsigned int u32;
 typedef unsigned int n32;
 #define LANE_FN static __device__ __forceinline__
 #define LANE_STATIC_FN static __device__ __forceinline__
-#define LANE_METHOD __device__ __forceinline__
 #define LANE_READ(member) ((const T*)a.member)
 #define LANE_WRITE(member) ((T*)a.member)
 #define LANE_KERNEL(name, Args)                                           \

@@ -19,26 +19,28 @@ enum {
 };
 // Hyper-parameters of a lane, for the rules of update_rules.inc.h.
 struct LaneHyper {
-  const UpdateTarget& a;
-  i64 lane;
-  LANE_METHOD bool has_decay() const { return decay() != T(0); }
-  LANE_METHOD bool has_momentum() const { return momentum() != T(0); }
-  LANE_METHOD bool nesterov() const { return LANE_HYPER(lane_nesterov) != T(0); }
-  LANE_METHOD bool is_first_step() const { return LANE_HYPER(lane_is_first_step) != T(0); }
-  LANE_METHOD T rate() const { return LANE_HYPER(lane_negative_lr); }
-  LANE_METHOD T corrected_rate() const { return LANE_HYPER(lane_negative_adam_lr); }
-  LANE_METHOD T decay() const { return LANE_HYPER(lane_weight_decay); }
-  LANE_METHOD T shrink() const { return LANE_HYPER(lane_decay_factor); }
-  LANE_METHOD T momentum() const { return LANE_HYPER(lane_momentum); }
-  LANE_METHOD T beta1() const { return LANE_HYPER(lane_beta1); }
-  LANE_METHOD T one_minus_beta1() const { return LANE_HYPER(lane_one_minus_beta1); }
-  LANE_METHOD T beta2() const { return LANE_HYPER(lane_beta2); }
-  LANE_METHOD T one_minus_beta2() const { return LANE_HYPER(lane_one_minus_beta2); }
-  LANE_METHOD T correction() const { return LANE_HYPER(lane_sqrt_bias_correction); }
-  LANE_METHOD T eps() const { return LANE_HYPER(lane_eps); }
+  T rate, corrected_rate, momentum, decay, shrink, beta1, one_minus_beta1, beta2, one_minus_beta2, root, eps;
+  bool has_weight_decay, has_momentum, nesterov, first;
   LANE_STATIC_FN T madd(T x, T y, T z) { return x * y + z; }
   LANE_STATIC_FN T sqrt(T x) { return LANE_SQRT(x); }
 };
+LANE_FN LaneHyper lane_hyper(const UpdateTarget& a, i64 lane) {
+  return {LANE_HYPER(lane_negative_lr),
+          LANE_HYPER(lane_negative_adam_lr),
+          LANE_HYPER(lane_momentum),
+          LANE_HYPER(lane_weight_decay),
+          LANE_HYPER(lane_decay_factor),
+          LANE_HYPER(lane_beta1),
+          LANE_HYPER(lane_one_minus_beta1),
+          LANE_HYPER(lane_beta2),
+          LANE_HYPER(lane_one_minus_beta2),
+          LANE_HYPER(lane_sqrt_bias_correction),
+          LANE_HYPER(lane_eps),
+          LANE_HYPER(lane_weight_decay) != T(0),
+          LANE_HYPER(lane_momentum) != T(0),
+          LANE_HYPER(lane_nesterov) != T(0),
+          LANE_HYPER(lane_is_first_step) != T(0)};
+}
 
 // Four neighbouring parameters of a lane: loaded, updated by gradients, and stored.
 struct UpdateFour {
@@ -54,8 +56,8 @@ LANE_FN void lane_update_load(const UpdateTarget& a, i64 lane, i64 element, bool
 }
 template <class Rule>
 LANE_FN void lane_update_store(const UpdateTarget& a, i64 lane, const Four& g, bool fours, int count, UpdateFour& of) {
-  LANE_UNROLL for (int k = 0; k < 4; ++k)
-      Rule::step(LaneHyper{a, lane}, g.v[k], of.p.v[k], of.first.v[k], of.second.v[k]);
+  const LaneHyper h = lane_hyper(a, lane);
+  LANE_UNROLL for (int k = 0; k < 4; ++k) Rule::step(h, g.v[k], of.p.v[k], of.first.v[k], of.second.v[k]);
   lane_store_some(LANE_WRITE(parameters) + of.at, of.p, fours, count);
   if (a.slots[0]) lane_store_some((T*)a.slots[0] + of.at, of.first, fours, count);
   if (a.slots[1]) lane_store_some((T*)a.slots[1] + of.at, of.second, fours, count);

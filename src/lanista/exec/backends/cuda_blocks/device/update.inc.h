@@ -47,26 +47,9 @@ struct Moved {
   float p, first, second;
 };
 
-/// Hyper-parameters of a step, for the rules of update_rules.inc.h. The rate is corrected already.
-struct Hyper {
-  const Step& s;
-  float piece_rate, piece_shrink;
-
-  BLOCK_METHOD bool has_decay() const { return s.has_weight_decay != 0; }
-  BLOCK_METHOD bool has_momentum() const { return s.has_momentum != 0; }
-  BLOCK_METHOD bool nesterov() const { return s.nesterov != 0; }
-  BLOCK_METHOD bool is_first_step() const { return s.first != 0; }
-  BLOCK_METHOD float rate() const { return piece_rate; }
-  BLOCK_METHOD float corrected_rate() const { return piece_rate; }
-  BLOCK_METHOD float decay() const { return s.decay; }
-  BLOCK_METHOD float shrink() const { return piece_shrink; }
-  BLOCK_METHOD float momentum() const { return s.momentum; }
-  BLOCK_METHOD float beta1() const { return s.beta1; }
-  BLOCK_METHOD float one_minus_beta1() const { return s.one_minus_beta1; }
-  BLOCK_METHOD float beta2() const { return s.beta2; }
-  BLOCK_METHOD float one_minus_beta2() const { return s.one_minus_beta2; }
-  BLOCK_METHOD float correction() const { return s.root; }
-  BLOCK_METHOD float eps() const { return s.eps; }
+/// Hyper-parameters of a step, for the rules of update_rules.inc.h. Both rates are that of the range.
+struct Hyper : Step {
+  float rate, corrected_rate, shrink;
   BLOCK_METHOD float madd(float a, float b, float c) const { return block::madd(a, b, c); }
   BLOCK_METHOD float sqrt(float x) const { return root_of(x); }
 };
@@ -106,12 +89,11 @@ BLOCK_FN Flat flat_of(const Call& call, const Frame& f) {
 
 template <class Rule>
 BLOCK_NOINLINE_FN void move_piece(const Call& call, const Frame& f, int number, int first_thread) {
-  const Step s = *f.step;
-  const LrRange piece = s.lr_ranges[number];
+  const LrRange piece = f.step->lr_ranges[number];
+  const Hyper h{*f.step, piece.rate, piece.rate, piece.shrink};
   const Flat at = flat_of<Rule>(call, f);
-  const float factor = s.clip_norm > 0 ? static_cast<float>(place(f, call.at[3])[0]) : 1.0F;
+  const float factor = h.clip_norm > 0 ? static_cast<float>(place(f, call.at[3])[0]) : 1.0F;
   const int begin = piece.begin, count = piece.count;
-  const Hyper h{s, piece.rate, piece.shrink};
   if (count % 4 != 0 || !whole(at.gradients + begin) || !whole(at.parameters + begin) || !whole(at.first + begin) ||
       !whole(at.second + begin)) {
     each_into<1>(
