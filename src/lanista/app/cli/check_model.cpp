@@ -30,7 +30,9 @@ Result<std::string> described(const formats::ImportedModel& model) {
   LANISTA_ASSIGN(const graph::Types types, graph::infer_shapes(model.graph, ops));
   LANISTA_ASSIGN(const graph::ModelCost cost, graph::model_cost(model.graph, ops));
   std::map<std::string, int> counts;
-  for (const auto& node : model.graph.nodes()) ++counts[node->op];
+  for (const auto& node : model.graph.nodes()) {
+    if (!node->is_input() && !node->is_output()) ++counts[node->op];
+  }
   const auto shape_of = [&](std::string_view op) {
     return types.at({model.graph.nodes_of(op).front(), 0}).shape.text();
   };
@@ -38,9 +40,7 @@ Result<std::string> described(const formats::ImportedModel& model) {
   std::snprintf(flops, sizeof flops, "%.3g", cost.forward.flops);
   std::string text = "input       " + shape_of("input") + "\noutput      " + shape_of("output") + "\nparameters  " +
                      std::to_string(cost.parameters) + "\nflops       " + flops + " a sample\noperators  ";
-  for (const auto& [op, count] : counts) {
-    if (op != "input" && op != "output") text += " " + printable(op) + " " + std::to_string(count);
-  }
+  for (const auto& [op, count] : counts) text += " " + printable(op) + " " + std::to_string(count);
   return text + "\n";
 }
 

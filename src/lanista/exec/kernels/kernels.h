@@ -153,12 +153,12 @@ struct LossKernel {
 struct UpdateHyper {
   double lr = 0;        ///< Learning rate.
   double momentum = 0;  ///< Factor of the momentum buffer; 0: no momentum.
-  /// Factor of the weight decay. "adamw" and "lion" multiply parameters by 1 - lr * weight_decay; the other rules add
-  /// weight_decay times the parameter to the gradient.
+  /// Factor of the weight decay. Rules with decoupled decay multiply parameters by 1 - lr * weight_decay; the others
+  /// add weight_decay times the parameter to the gradient.
   double weight_decay = 0;
 
   double beta1 = 0;       ///< Decay of the first moment.
-  double beta2 = 0;       ///< Decay of the second moment; for "lion", of the momentum.
+  double beta2 = 0;       ///< Decay of the second moment; or of the only one.
   double eps = 0;         ///< Constant added to the denominator.
   double grad_scale = 1;  ///< Factor applied to the gradient first, for gradient clipping; 1: none.
   bool nesterov = false;  ///< True: Nesterov momentum.
@@ -171,7 +171,7 @@ struct UpdateKernel {
   std::string_view optimizer;  ///< Name of the optimiser in recipes.
   std::size_t slots = 0;       ///< Number of state arrays per parameter array; all zeros before the first step.
   /// Updates `param` and each array of `slots` in place by `grad`. All arrays have `count` elements, and elements are
-  /// independent. If `momentum` is 0, the momentum slots of "sgd" and "rmsprop" stay as they are.
+  /// independent. If `momentum` is 0, a momentum slot stays as it is.
   void (*run)(std::int64_t count, const UpdateHyper&, const T* grad, T* param, T* const* slots) = nullptr;
 };
 

@@ -74,7 +74,7 @@ Result<void> ForwardLowering::add_sources(const graph::Graph& model) {
 Result<void> ForwardLowering::add_nodes(const graph::Graph& model) {
   for (const NodeId id : model.topo()) {
     const Node& node = model.node(id);
-    if (node.op == "input") {
+    if (node.is_input()) {
       values_[id] = input_;
       continue;
     }
@@ -83,7 +83,7 @@ Result<void> ForwardLowering::add_nodes(const graph::Graph& model) {
       LANISTA_ASSIGN(const Port value, value_of(model, port));
       inputs.push_back(value);
     }
-    if (node.op == "output") {
+    if (node.is_output()) {
       prediction_ = inputs.front();
       continue;
     }

@@ -36,8 +36,8 @@ Types infer_gate_grad(const OpArgs& args) {
 }
 
 OpDef resize_grad_op() {
-  OpDef def = step_op("resize_grad", "Sends dy back to the cells it was made of.", 1, infer_of_input_size);
-  def.attrs = {input_size(), ops::one_of("mode", {"nearest", "bilinear"}, "as in resize")};
+  OpDef def = step_op("resize_grad", "Sends dy back to the cells it was made of.", 1, ops::infer_of_input_size);
+  def.attrs = {ops::input_size(), ops::one_of("mode", {"nearest", "bilinear"}, "as in resize")};
   return def;
 }
 
@@ -55,20 +55,6 @@ OpDef grad_of(const std::string& model_op) {
     return forward(args);
   };
   return def;
-}
-
-graph::AttrSpec input_size() {
-  return ops::required_list("input_size", 1, AttrRole::kStatic, "[C, H, W] of the forward input");
-}
-
-Types infer_of_input_size(const OpArgs& args) {
-  LANISTA_TRY(ops::require_image(args));
-  const auto& size = args.list("input_size");
-  if (size.size() != 3 || size[0] != ops::shape_of(args).dims[1]) {
-    return ops::shape_error("input_size " + graph::attr_text(size) + " must be [C, H, W] with the channels of dy " +
-                            ops::shape_text(args));
-  }
-  return ops::value(ops::batched(size));
 }
 
 Result<void> add_image_grad_ops(graph::OpTable& table) {

@@ -1,4 +1,5 @@
-// The losses. To add one, add an entry here and kernels of its name in kernels/family/loss.inc.h.
+// The losses. To add one, add an entry here and kernels of its name in kernels/family/loss.inc.h,
+// backends/aten/aten_loss.cpp and backends/cuda_blocks/device/types.inc.h below exec.
 #include <algorithm>
 #include <utility>
 

@@ -1,4 +1,5 @@
-// The optimisers. To add one, add an entry here and a kernel of its name in kernels/family/update.inc.h.
+// The optimisers. To add one, add an entry here and kernels of its name in kernels/family/update.inc.h,
+// backends/update_rules.inc.h and backends/aten/aten_update.cpp below exec.
 #include <algorithm>
 #include <functional>
 #include <utility>
@@ -17,12 +18,14 @@ std::vector<Optimizer> make_optimizers() {
       {.name = "adam",
        .help = "Adam (Kingma and Ba 2015): two moments of the gradient.",
        .slots = {"m", "v"},
-       .numbers = {{"beta1", 0.9}, {"beta2", 0.999}, {"eps", 1e-8}}},
+       .numbers = {{"beta1", 0.9}, {"beta2", 0.999}, {"eps", 1e-8}},
+       .corrects_rate = true},
       {.name = "adamw",
        .help = "Adam with decoupled weight decay (Loshchilov and Hutter 2019).",
        .slots = {"m", "v"},
        .numbers = {{"beta1", 0.9}, {"beta2", 0.999}, {"eps", 1e-8}},
-       .decoupled = true},
+       .decoupled = true,
+       .corrects_rate = true},
       {.name = "lion",
        .help = "The sign of an interpolated momentum, with decoupled weight decay (Chen et al. 2023).",
        .slots = {"m"},
@@ -77,6 +80,8 @@ bool Optimizer::reads(std::string_view number) const {
   return std::ranges::any_of(numbers, [&](const Number& each) { return each.name == number; });
 }
 
+bool Optimizer::divides() const { return std::ranges::find(slots, "v") != slots.end(); }
+
 const std::vector<Optimizer>& optimizers() {
   static const std::vector<Optimizer> kAll = make_optimizers();
   return kAll;
@@ -98,6 +103,8 @@ std::string optimizers_reading(std::string_view number) {
 }
 
 std::string decoupled_optimizer_names() { return listed(&Optimizer::decoupled); }
+
+std::string undivided_optimizer_names() { return listed(std::not_fn(&Optimizer::divides)); }
 
 std::optional<double> default_number(std::string_view optimizer, std::string_view number) {
   const auto of = [&](const Optimizer& each) -> std::optional<double> {

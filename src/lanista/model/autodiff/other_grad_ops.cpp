@@ -1,7 +1,6 @@
 #include <utility>
 
 #include "lanista/model/autodiff/step_ops.h"
-#include "lanista/model/ops/window.h"
 
 namespace lanista::autodiff {
 namespace {
@@ -14,44 +13,6 @@ Result<void> add_softmax_and_dropout(graph::OpTable& table) {
   OpDef dropout = train_form_of("dropout");
   dropout.attrs.push_back(ops::required_int("origin", 0, AttrRole::kStatic, "model node that keys the mask"));
   return table.add(std::move(dropout));
-}
-
-Types infer_max_pool_grad(const OpArgs& args) {
-  LANISTA_ASSIGN(const ops::PoolDims dims, ops::pool_dims(args, args.list("input_size")));
-  LANISTA_TRY(ops::require_type(args, 0, {dims.output(), DType::kByte}, "the window index"));
-  LANISTA_TRY(ops::require_type(args, 1, {dims.output(), DType::kReal}, "dy"));
-  return ops::value(dims.input());
-}
-
-Types infer_avg_pool_grad(const OpArgs& args) {
-  LANISTA_ASSIGN(const ops::PoolDims dims, ops::pool_dims(args, args.list("input_size")));
-  LANISTA_TRY(ops::require_type(args, 0, {dims.output(), DType::kReal}, "dy"));
-  return ops::value(dims.input());
-}
-
-Result<void> add_pool_grads(graph::OpTable& table) {
-  OpDef max_train = train_form_of("max_pool2d");
-  max_train.infer = [forward = max_train.infer](const OpArgs& args) -> Types {
-    LANISTA_ASSIGN(std::vector<ValueType> types, forward(args));
-    types.push_back({types.front().shape, DType::kByte});
-    return types;
-  };
-  LANISTA_TRY(table.add(std::move(max_train)));
-
-  OpDef max_grad = step_op("max_pool2d_grad", "Sends dy to the winner of each window.", 2, infer_max_pool_grad);
-  max_grad.attrs = ops::pool_attrs();
-  max_grad.attrs.push_back(input_size());
-  LANISTA_TRY(table.add(std::move(max_grad)));
-
-  OpDef avg_grad = step_op("avg_pool2d_grad", "Spreads dy over each window.", 1, infer_avg_pool_grad);
-  avg_grad.attrs = ops::pool_attrs();
-  avg_grad.attrs.push_back(ops::optional_flag("count_include_pad", true, "as in avg_pool2d"));
-  avg_grad.attrs.push_back(input_size());
-  LANISTA_TRY(table.add(std::move(avg_grad)));
-
-  OpDef adaptive = step_op("adaptive_avg_pool2d_grad", "Spreads dy over each adaptive window.", 1, infer_of_input_size);
-  adaptive.attrs = {input_size()};
-  return table.add(std::move(adaptive));
 }
 
 Types infer_crop(const OpArgs& args) {
@@ -103,7 +64,6 @@ Result<void> add_movement_grads(graph::OpTable& table) {
 
 Result<void> add_other_grad_ops(graph::OpTable& table) {
   LANISTA_TRY(add_softmax_and_dropout(table));
-  LANISTA_TRY(add_pool_grads(table));
   return add_movement_grads(table);
 }
 

@@ -37,8 +37,8 @@ Result<void> add_sequence_grad_ops(graph::OpTable& table);
 /// Adds the definitions of the gradients of slices, gates, resizing and local response normalisation, and of
 /// `negative`, which the gradients of subtraction and division use. Errors: kAlreadyExists for a name in the table.
 Result<void> add_image_grad_ops(graph::OpTable& table);
-/// Adds the gradients of softmax, pooling, padding (`crop`) and means, and the train forms of dropout and max-pooling.
-/// Errors: kAlreadyExists for a name in the table.
+/// Adds the gradients of softmax, padding (`crop`) and means, and the train form of dropout. Errors: kAlreadyExists for
+/// a name in the table.
 Result<void> add_other_grad_ops(graph::OpTable& table);
 
 /// Defines a step operator with `num_inputs` inputs and no attributes. `infer` returns the types of its outputs.
@@ -51,10 +51,5 @@ OpDef train_form_of(std::string_view model_op);
 /// Defines the gradient operator "<model_op>_grad" of a forward value and dy of its shape, with the attributes of
 /// `model_op`.
 OpDef grad_of(const std::string& model_op);
-
-/// The attribute `input_size` of gradients of operators on images.
-graph::AttrSpec input_size();
-/// Inference rule (OpDef::infer): from dy to an image of `input_size` with the same channels.
-Types infer_of_input_size(const OpArgs& args);
 
 }  // namespace lanista::autodiff

@@ -124,7 +124,7 @@ void Editor::bypass(NodeId node, std::uint32_t through) {
     for (const Port& port : feeds) {
       const bool gone = !graph().contains(port.node) || std::find(idle.begin(), idle.end(), port.node) != idle.end();
       // The input always stays; verify reports it if no node reads it.
-      if (gone || graph().node(port.node).op == "input" || !graph().consumers(port.node).empty()) continue;
+      if (gone || graph().node(port.node).is_input() || !graph().consumers(port.node).empty()) continue;
       idle.push_back(port.node);
     }
   }

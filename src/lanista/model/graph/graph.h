@@ -38,6 +38,11 @@ struct Node {
   Attrs attrs;               ///< attributes that are set; the others have their defaults
   std::vector<Port> inputs;  ///< values that the operation reads, in order
   std::string label;         ///< text by which mutators select and group nodes; may be empty
+
+  /// True for the node that names the input batch of a model.
+  bool is_input() const { return op == "input"; }
+  /// True for the node that names the result of a model.
+  bool is_output() const { return op == "output"; }
   bool operator==(const Node&) const = default;
 };
 

@@ -173,6 +173,53 @@ enum class SizeFlow {
   kChannels,  ///< the operator accepts images with any number of channels and keeps that number
 };
 
+/// How the indices along the axes of the inputs become indices of the output.
+enum class UnitFlow {
+  kNone,       ///< No index of an input is an index of the output.
+  kAll,        ///< Every index of every axis of every input is the same index of the output.
+  kChannels,   ///< The indices of dimension 1 are kept.
+  kDepthwise,  ///< Channel t of the output comes from input channel t / `multiplier`.
+  kConcat,     ///< The inputs are concatenated along one axis.
+  kSlice,      ///< The output is a part of the input along one axis.
+  kTranspose,  ///< The axes are permuted.
+  kShuffle,    ///< The channels are permuted.
+  kScale,      ///< The channels of input 0 are the last dimension of input 1.
+  kReduced,    ///< Some axes are reduced, the others are kept.
+};
+
+/// Along which axis each unit of the output reads all units of the input, or all of its group.
+enum class MixedAxis {
+  kNone,      ///< no axis, or several
+  kChannels,  ///< dimension 1
+  kLast,      ///< the last dimension
+};
+
+/// Which sign the values of an operator's output have.
+enum class SignRule {
+  kAny,            ///< any sign
+  kNeverNegative,  ///< at least 0, always
+  kAsInputs        ///< at least 0 if all inputs are
+};
+
+/// How the output of an operator follows from its inputs. The transfer of weights and mutators of widths read it.
+struct ValueFacts {
+  UnitFlow units = UnitFlow::kNone;    ///< How indices of the inputs reach the output.
+  MixedAxis mixes = MixedAxis::kNone;  ///< Axis along which a layer reads all units.
+  SignRule sign = SignRule::kAny;      ///< Sign of the output.
+  bool preserves_zero = false;         ///< True: the output is zero if all inputs are zero.
+  bool preserves_mean = false;         ///< True: a unit that is the mean of all units stays the mean.
+  bool keeps_nonnegative = false;      ///< True: values of at least zero are the same in the output.
+};
+
+/// The forms of an operator in exported files. An operator with empty forms has rules in `io/formats`.
+struct ExportForms {
+  /// C++ expression of element i with the inputs `$x[i]`, or `$a[i]` and `$b[i]`. If it has none of them, it reads the
+  /// element as `v`, and the attributes by name: `$alpha`.
+  std::string cpp = {};
+  /// Name in ONNX of the operator with the same inputs and attributes. They are those of a pool, or real numbers.
+  std::string onnx = {};
+};
+
 /// The definition of an operator: attributes, inference of shapes, parameters, cost and gradient.
 ///
 /// Users may add their own definitions to an `OpTable`.
@@ -191,6 +238,8 @@ struct OpDef {
   /// True: in inference with one input, output 0 has the elements of the input in the same row-major order. Then a
   /// program needs no computation for the node if the values are contiguous in memory.
   bool is_view = false;
+  ValueFacts facts;             ///< how the output follows from the inputs
+  ExportForms exports;          ///< forms in exported files
   std::vector<AttrSpec> attrs;  ///< attributes, in order of declaration
 
   /// Returns the types of all outputs, by output number. The inputs and attributes have passed `check_node`. Errors:

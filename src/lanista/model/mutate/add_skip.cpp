@@ -48,8 +48,8 @@ class AddSkip final : public ViewMutator {
     SiteLog log;
     for (const graph::NodeId id : view.graph().topo()) {
       const graph::Node& node = view.graph().node(id);
-      if (is_repair(node) || node.op == "output") continue;
-      if (node.op != "input") {
+      if (is_repair(node) || node.is_output()) continue;
+      if (!node.is_input()) {
         SkipSite offer{id, {}};
         std::string why = "no earlier value";
         const auto joins = skips_at(view.graph(), id);

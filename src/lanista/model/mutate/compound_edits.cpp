@@ -32,7 +32,7 @@ void remove_unused(Editor& editor, NodeId from) {
     open.pop_back();
     if (!editor.graph().contains(id)) continue;
     const Node& node = editor.graph().node(id);
-    if (node.op == "input" || node.op == "output" || !editor.graph().consumers(id).empty()) continue;
+    if (node.is_input() || node.is_output() || !editor.graph().consumers(id).empty()) continue;
     for (const Port& port : node.inputs) open.push_back(port.node);
     editor.remove(id);
   }
@@ -64,7 +64,7 @@ Result<void> remove_cascade(Editor& editor, NodeId node, const graph::OpTable& o
     open.pop_back();
     if (!editor.graph().contains(id)) continue;
     const Node gone = editor.graph().node(id);
-    if (gone.op == "input" || gone.op == "output") return not_applicable(site_name(gone) + " would go with it");
+    if (gone.is_input() || gone.is_output()) return not_applicable(site_name(gone) + " would go with it");
     for (const Use& use : editor.graph().consumers(id)) {
       if (!editor.graph().contains(use.node)) continue;  // it read the value twice
       Node user = editor.graph().node(use.node);

@@ -131,8 +131,8 @@ class Edges {
 
   /// Whether only `from` needs a repair: not the other inputs of the join, nor its users.
   bool keeps_its_shape(const Node& join, NodeId from) {
-    if (!is_join(view_.ops(), join.op) || join.op == "concat" || join.inputs.size() >= graph::kMaxTextInputs)
-      return false;
+    const bool concatenates = view_.ops().find(join.op)->facts.units == graph::UnitFlow::kConcat;
+    if (!is_join(view_.ops(), join.op) || concatenates || join.inputs.size() >= graph::kMaxTextInputs) return false;
     std::vector<graph::ValueType> inputs = view_.inputs(join);
     const graph::ValueType now = inputs.front();
     inputs.push_back(view_.type(from));
@@ -187,7 +187,7 @@ class Input final : public ViewMutator {
     SiteLog log;
     for (const Match& match : match_.pattern.find(view)) {
       const Node& node = view.graph().node(match.nodes.front());
-      if (node.op == "output") continue;
+      if (node.is_output()) continue;
       std::string why = "no other value comes before it";
       const std::size_t sites_before = sites.size();
       for (const graph::Use edge : edges.of(node)) {

@@ -20,7 +20,7 @@ class Insert final : public ViewMutator {
     SiteLog log;
     for (Match& match : match_.pattern.find(view)) {
       const graph::Node& node = view.graph().node(match.nodes.front());
-      if (node.op == "output") continue;
+      if (node.is_output()) continue;
       std::string why;
       if (any_can_apply(changes(view, match, repair), why)) {
         offers.push_back(std::move(match));

@@ -61,7 +61,7 @@ bool is_head(const Graph& model, const graph::OpTable& ops, NodeId layer) {
     open.pop_back();
     for (const graph::Use& use : model.consumers(id)) {
       const Node& user = model.node(use.node);
-      if (user.op == "output") return true;
+      if (user.is_output()) return true;
       if (!is_layer(ops, user.op) && seen.insert(use.node).second) open.push_back(use.node);
     }
   }

@@ -29,7 +29,12 @@ constexpr std::array<ConvWord, 6> kConvs = {{{"conv1x1", "conv2d", 1},
 constexpr std::array<std::string_view, 6> kActivations = {"relu", "gelu", "silu", "tanh", "sigmoid", "identity"};
 constexpr std::array<std::string_view, 2> kPools = {"max_pool2d", "avg_pool2d"};
 
-bool is_conv(const graph::OpTable& ops, std::string_view op) { return is_layer(ops, op) && op != "linear"; }
+bool is_conv(const graph::OpTable& ops, std::string_view op) {
+  return is_layer(ops, op) && ops.find(op)->facts.mixes != graph::MixedAxis::kLast;
+}
+bool has_attr(const graph::OpTable& ops, std::string_view op, std::string_view name) {
+  return std::ranges::find(ops.find(op)->attrs, name, &graph::AttrSpec::name) != ops.find(op)->attrs.end();
+}
 /// Whether an operator is a pool with a window.
 bool is_window(std::string_view op) { return std::find(kPools.begin(), kPools.end(), op) != kPools.end(); }
 bool is_image(const ValueType& type) { return type.dtype == graph::DType::kReal && type.shape.rank() == 4; }
@@ -44,7 +49,7 @@ struct ConvTraits {
 ConvTraits traits_of(const ModelView& view, const Node& node) {
   if (!is_conv(view.ops(), node.op)) return {};
   const auto args = view.args(node);
-  return {args.list("stride"), node.op == "conv2d" ? args.integer("groups") : 1, args.flag("bias")};
+  return {args.list("stride"), has_attr(view.ops(), node.op, "groups") ? args.integer("groups") : 1, args.flag("bias")};
 }
 
 std::optional<Replacement> as_conv(const graph::OpTable& ops, const ConvWord& word, std::int64_t in, std::int64_t out,
@@ -55,8 +60,8 @@ std::optional<Replacement> as_conv(const graph::OpTable& ops, const ConvWord& wo
   set_attr(attrs, ops, op, "padding", List{word.kernel / 2});
   set_attr(attrs, ops, op, "stride", traits.stride);
   set_attr(attrs, ops, op, "bias", traits.bias);
-  if (op == "conv2d") set_attr(attrs, ops, op, "groups", traits.groups);
-  if (op == "depthwise_conv2d") {
+  if (has_attr(ops, op, "groups")) set_attr(attrs, ops, op, "groups", traits.groups);
+  if (has_attr(ops, op, "multiplier")) {
     if (out % in != 0) return std::nullopt;
     set_attr(attrs, ops, op, "multiplier", out / in);
   } else {

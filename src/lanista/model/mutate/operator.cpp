@@ -69,7 +69,7 @@ class Operator final : public ViewMutator {
     std::vector<NodeId> nodes;
     for (const Match& match : match_.pattern.find(view)) {
       const Node& node = base.node(match.nodes.front());
-      if (node.op != "input" && node.op != "output") nodes.push_back(node.id);
+      if (!node.is_input() && !node.is_output()) nodes.push_back(node.id);
     }
 
     std::vector<Site> offers;

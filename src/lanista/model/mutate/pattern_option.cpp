@@ -53,7 +53,7 @@ Result<std::vector<Replacement>> layers_on(const ModelView& view, graph::ValueTy
 std::string chain_conflict(const ModelView& view, const Match& match) {
   for (const graph::NodeId id : match.nodes) {
     const graph::Node& node = view.graph().node(id);
-    if (node.op == "input" || node.op == "output") return "is no operation";
+    if (node.is_input() || node.is_output()) return "is no operation";
     if (node.inputs.size() != 1) return site_name(node) + " reads " + std::to_string(node.inputs.size()) + " values";
   }
   return {};

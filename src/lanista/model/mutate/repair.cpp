@@ -57,7 +57,7 @@ class Repairer {
     const auto have = types_.inputs(join);
     const ValueType common = common_type(have, policy_);
     std::optional<std::size_t> axis;
-    if (join.op == "concat") {
+    if (ops_.find(join.op)->facts.units == graph::UnitFlow::kConcat) {
       axis = static_cast<std::size_t>(graph::OpArgs{{}, join.attrs, *ops_.find(join.op)}.integer("axis"));
     }
     for (std::size_t i = 0; i < have.size(); ++i) {
@@ -82,11 +82,12 @@ class Repairer {
   /// be wasteful.
   bool retarget(graph::Port source, const ValueType& have, const ValueType& want) {
     const Node& producer = node(source.node);
-    const bool is_projection = is_repair(producer) && (producer.op == "linear" || producer.op == "conv2d");
+    const bool is_projection = is_repair(producer) && is_layer(ops_, producer.op);
     if (!is_projection || have.shape.rank() != want.shape.rank()) return false;
     if (policy_.channels != RepairPolicy::Channels::kProject) return false;
     if (editor_.graph().consumers(source.node).size() != 1) return false;
-    const std::size_t axis = producer.op == "linear" ? have.shape.rank() - 1 : 1;
+    const bool last = ops_.find(producer.op)->facts.mixes == graph::MixedAxis::kLast;
+    const std::size_t axis = last ? have.shape.rank() - 1 : 1;
     ValueType changed = have;
     changed.shape.dims[axis] = want.shape.dims[axis];
     if (changed != want) return false;

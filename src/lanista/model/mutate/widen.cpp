@@ -33,9 +33,8 @@ class WidthTrace {
 
   WidthReach follow(const graph::Node& layer) {
     const std::size_t rank = view_.type(layer.id).shape.rank();
-    const bool own_groups = layer.op == "conv2d" && view_.args(layer).integer("groups") != 1;
-    if (own_groups) reach_ = WidthReach::kUnsure;
-    visit(layer.id, layer.op == "linear" ? rank - 1 : 1);
+    if (has_groups(layer)) reach_ = WidthReach::kUnsure;
+    visit(layer.id, view_.ops().find(layer.op)->facts.mixes == graph::MixedAxis::kLast ? rank - 1 : 1);
     return reach_;
   }
 
@@ -44,7 +43,7 @@ class WidthTrace {
     for (const graph::Use& use : view_.graph().consumers(id)) {
       if (reach_ == WidthReach::kOutput) return;
       const graph::Node& user = view_.graph().node(use.node);
-      if (user.op == "output") {
+      if (user.is_output()) {
         reach_ = WidthReach::kOutput;
       } else if (const auto next = pass(user, axis, view_.type(id).shape.rank())) {
         if (*next != kEnds && seen_.insert({user.id, *next}).second) visit(user.id, *next);
@@ -54,17 +53,22 @@ class WidthTrace {
     }
   }
 
+  static bool has_groups(const graph::Node& node) {
+    const auto* groups = node.attrs.find("groups");
+    return groups != nullptr && std::get<std::int64_t>(*groups) != 1;
+  }
+
   static constexpr std::size_t kEnds = static_cast<std::size_t>(-1);
 
   /// Returns the axis after `user`, kEnds if it accepts any width, or no value if that is unknown.
   std::optional<std::size_t> pass(const graph::Node& user, std::size_t axis, std::size_t rank) const {
-    const graph::SizeFlow flow = view_.ops().find(user.op)->size_flow;
+    const graph::OpDef& def = *view_.ops().find(user.op);
+    const graph::SizeFlow flow = def.size_flow;
     if (flow == graph::SizeFlow::kAny) return axis;
-    if (user.op == "linear") return axis == rank - 1 ? std::optional(kEnds) : std::nullopt;
+    if (def.facts.mixes == graph::MixedAxis::kLast) return axis == rank - 1 ? std::optional(kEnds) : std::nullopt;
     if (user.op == "flatten") return 1;
     if (axis != 1 || rank != 4) return std::nullopt;
-    if (user.op == "separable_conv2d") return kEnds;
-    if (user.op == "conv2d" && view_.args(user).integer("groups") == 1) return kEnds;
+    if (def.facts.mixes == graph::MixedAxis::kChannels && !has_groups(user)) return kEnds;
     return flow == graph::SizeFlow::kChannels ? std::optional<std::size_t>(1) : std::nullopt;
   }
 

@@ -7,6 +7,7 @@ namespace {
 
 OpDef identity_op() {
   OpDef def = named_op("identity", "Its input, unchanged.");
+  def.facts = keeping(UnitFlow::kAll);
   def.family = OpFamily::kActivation;
   def.size_flow = SizeFlow::kAny;
   def.is_view = true;
@@ -17,6 +18,8 @@ OpDef identity_op() {
 
 OpDef zero_op() {
   OpDef def = named_op("zero", "Zeros in the shape of its input; no gradient passes.");
+  def.facts = keeping(UnitFlow::kAll);
+  def.facts.sign = SignRule::kNeverNegative;
   def.infer = infer_same;
   return def;
 }
@@ -34,6 +37,7 @@ Result<std::vector<ValueType>> infer_softmax(const OpArgs& args) {
 
 OpDef softmax_op() {
   OpDef def = named_op("softmax", "Exponentials along an axis, scaled to sum one.");
+  def.facts = {.units = UnitFlow::kAll, .sign = SignRule::kNeverNegative};
   def.attrs = {optional_int("axis", -1, -8, AttrRole::kStatic, "logical axis, negative from the end; not the batch")};
   def.infer = infer_softmax;
   def.cost = elementwise_cost(5);
@@ -48,6 +52,7 @@ OpDef softmax_op() {
 OpDef dropout_op() {
   OpDef def =
       named_op("dropout", "In training, zeroes elements with probability p and scales the others by 1 / (1 - p).");
+  def.facts = keeping(UnitFlow::kAll);
   def.random = true;
   def.is_view = true;
   def.size_flow = SizeFlow::kAny;
@@ -72,14 +77,23 @@ OpDef dropout_op() {
 }  // namespace
 
 Result<void> add_activation_ops(OpTable& table) {
+  constexpr ValueFacts kZero{.preserves_zero = true}, kOdd{.sign = SignRule::kAsInputs, .preserves_zero = true};
+  constexpr ValueFacts kRectifier{.sign = SignRule::kNeverNegative, .preserves_zero = true, .keeps_nonnegative = true};
   // Operations per element are nominal: an exponential counts as eight.
-  return add_all(table, {activation("relu", "max(x, 0).", 1, SavedValue::kOutput),
-                         activation("gelu", "Gaussian error linear unit, tanh form.", 14, SavedValue::kInput),
-                         activation("silu", "x times the logistic function of x.", 11, SavedValue::kInput),
-                         activation("tanh", "Hyperbolic tangent.", 10, SavedValue::kOutput),
-                         activation("sigmoid", "Logistic function.", 10, SavedValue::kOutput),
-                         activation("softsign", "x / (1 + |x|).", 3, SavedValue::kInput), identity_op(), zero_op(),
-                         softmax_op(), dropout_op()});
+  return add_all(
+      table, {activation("relu", "max(x, 0).", 1, SavedValue::kOutput, kRectifier,
+                         {.cpp = "$x[i] <= 0 ? 0.0f : $x[i]", .onnx = "Relu"}),
+              activation("gelu", "Gaussian error linear unit, tanh form.", 14, SavedValue::kInput, kZero,
+                         {.cpp = "$x[i] / (1 + std::exp(-1.59576912f * $x[i] * (1 + 0.044715f * $x[i] * $x[i])))"}),
+              activation("silu", "x times the logistic function of x.", 11, SavedValue::kInput, kZero,
+                         {.cpp = "$x[i] / (1 + std::exp(-$x[i]))"}),
+              activation("tanh", "Hyperbolic tangent.", 10, SavedValue::kOutput, kOdd,
+                         {.cpp = "std::tanh($x[i])", .onnx = "Tanh"}),
+              activation("sigmoid", "Logistic function.", 10, SavedValue::kOutput, {.sign = SignRule::kNeverNegative},
+                         {.cpp = "1 / (1 + std::exp(-$x[i]))", .onnx = "Sigmoid"}),
+              activation("softsign", "x / (1 + |x|).", 3, SavedValue::kInput, kOdd,
+                         {.cpp = "$x[i] / (1 + std::fabs($x[i]))", .onnx = "Softsign"}),
+              identity_op(), zero_op(), softmax_op(), dropout_op()});
 }
 
 }  // namespace lanista::graph::ops

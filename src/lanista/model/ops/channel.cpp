@@ -8,6 +8,7 @@ namespace {
 
 OpDef scale_op() {
   OpDef def = named_op("scale", "Each channel of [N, C, H, W], or of [N, ..., C], times its gate in [N, C].", 2);
+  def.facts = {.units = UnitFlow::kScale, .sign = SignRule::kAsInputs, .preserves_zero = true};
   def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
     LANISTA_TRY(require_real(args));
     const Shape& shape = shape_of(args);
@@ -27,6 +28,7 @@ OpDef scale_op() {
 OpDef channel_shuffle_op() {
   OpDef def = named_op("channel_shuffle",
                        "Channels of an image dealt out anew: channel g C / groups + i goes to i groups + g.");
+  def.facts = keeping(UnitFlow::kShuffle);
   def.attrs = {required_int("groups", 1, AttrRole::kTunable, "groups of neighbouring channels")};
   def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
     LANISTA_TRY(require_image(args));
@@ -66,6 +68,7 @@ Result<std::vector<ValueType>> infer_lrn(const OpArgs& args) {
 OpDef lrn_op() {
   OpDef def =
       named_op("lrn", "x / (bias + alpha / size times the squares of `size` neighbouring channels, summed) ^ beta.");
+  def.facts = {.units = UnitFlow::kAll, .preserves_zero = true};
   def.attrs = {required_int("size", 1, AttrRole::kTunable, "channels of a window, an odd number"),
                optional_real("alpha", 1e-4, AttrRole::kStatic, "weight of the mean square"),
                optional_real("beta", 0.75, AttrRole::kStatic, "exponent"),

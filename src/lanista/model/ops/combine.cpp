@@ -6,8 +6,11 @@ namespace lanista::graph::ops {
 namespace {
 
 // An operator of two values of one shape, element by element.
-OpDef binary_op(std::string name, std::string help) {
+OpDef binary_op(std::string name, std::string help, ValueFacts facts, std::string cpp) {
   OpDef def = named_op(std::move(name), std::move(help), 2);
+  def.facts = facts;
+  def.facts.units = UnitFlow::kAll;
+  def.exports.cpp = std::move(cpp);
   def.infer = infer_all_equal;
   def.cost = elementwise_cost(1);
   return def;
@@ -15,6 +18,7 @@ OpDef binary_op(std::string name, std::string help) {
 
 OpDef add_op() {
   OpDef def = named_op("add", "The sum of two or more values of one shape.");
+  def.facts = keeping(UnitFlow::kAll);
   def.family = OpFamily::kJoin;
   def.min_inputs = 2;
   def.max_inputs = -1;
@@ -33,7 +37,8 @@ OpDef add_op() {
 }
 
 OpDef mul_op() {
-  OpDef def = binary_op("mul", "The product of two values of one shape, element by element.");
+  OpDef def = binary_op("mul", "The product of two values of one shape, element by element.",
+                        {.sign = SignRule::kAsInputs, .preserves_zero = true}, "$a[i] * $b[i]");
   def.family = OpFamily::kJoin;
   def.commutative = true;
   def.gradient = [](GradientContext& step) {
@@ -45,7 +50,8 @@ OpDef mul_op() {
 }
 
 OpDef sub_op() {
-  OpDef def = binary_op("sub", "The difference of two values of one shape.");
+  OpDef def = binary_op("sub", "The difference of two values of one shape.",
+                        {.preserves_zero = true, .preserves_mean = true}, "$a[i] - $b[i]");
   def.gradient = [](GradientContext& step) {
     if (step.needs_grad(0)) step.set_input_grad(0, step.grad());
     if (step.needs_grad(1)) step.set_input_grad(1, step.emit("negative", {step.grad()}));
@@ -54,7 +60,7 @@ OpDef sub_op() {
 }
 
 OpDef div_op() {
-  OpDef def = binary_op("div", "The quotient of two values of one shape, element by element.");
+  OpDef def = binary_op("div", "The quotient of two values of one shape, element by element.", {}, "$a[i] / $b[i]");
   // d(a / b) = (da - (a / b) db) / b.
   def.gradient = [](GradientContext& step) {
     const Port share = step.emit("div", {step.grad(), step.input(1)});
@@ -90,6 +96,7 @@ Result<std::vector<ValueType>> infer_concat(const OpArgs& args) {
 
 OpDef concat_op() {
   OpDef def = named_op("concat", "Two or more values side by side along an axis.");
+  def.facts = {.units = UnitFlow::kConcat, .sign = SignRule::kAsInputs, .preserves_zero = true};
   def.family = OpFamily::kJoin;
   def.min_inputs = 2;
   def.max_inputs = -1;

@@ -54,6 +54,7 @@ void conv2d_gradient(GradientContext& step) {
 
 OpDef conv2d_op() {
   OpDef def = named_op("conv2d", "Slides a trained window over images.");
+  def.facts.mixes = MixedAxis::kChannels;
   def.family = OpFamily::kLayer;
   def.attrs = window_attrs();
   def.attrs.insert(def.attrs.begin(), required_int("out", 1, AttrRole::kTunable, "channels that come out"));
@@ -88,6 +89,7 @@ Port depthwise_parts(StepContext& step) {
 
 OpDef depthwise_op() {
   OpDef def = named_op("depthwise_conv2d", "Slides one trained window over each channel alone.");
+  def.facts.units = UnitFlow::kDepthwise;
   def.family = OpFamily::kLayer;
   def.size_flow = SizeFlow::kChannels;
   def.attrs = window_attrs();
@@ -139,6 +141,7 @@ Port separable_parts(StepContext& step) {
 
 OpDef separable_op() {
   OpDef def = named_op("separable_conv2d", "A depthwise convolution, then a 1x1 convolution over the channels.");
+  def.facts.mixes = MixedAxis::kChannels;
   def.family = OpFamily::kLayer;
   def.attrs = window_attrs();
   def.attrs.insert(def.attrs.begin(), required_int("out", 1, AttrRole::kTunable, "channels that come out"));

@@ -36,6 +36,7 @@ void linear_gradient(GradientContext& step) {
 
 OpDef linear_op() {
   OpDef def = named_op("linear", "Multiplies the last dimension by a matrix and adds a bias.");
+  def.facts.mixes = MixedAxis::kLast;
   def.family = OpFamily::kLayer;
   def.is_linear = true;
   def.attrs = {required_int("out", 1, AttrRole::kTunable, "features that come out"),

@@ -40,6 +40,7 @@ std::function<void(GradientContext&)> norm_gradient(std::string op, std::initial
 
 OpDef norm_op(std::string name, std::string help) {
   OpDef def = named_op(std::move(name), std::move(help));
+  def.facts.units = UnitFlow::kAll;
   def.attrs = {optional_real("eps", 1e-5, AttrRole::kStatic, "added to the variance"),
                optional_flag("affine", true, "scale and shift by trained vectors"),
                derived("features", "values that share a weight")};

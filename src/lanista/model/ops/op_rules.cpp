@@ -197,11 +197,23 @@ Result<std::vector<ValueType>> infer_all_equal(const OpArgs& args) {
   return value(shape_of(args));
 }
 
-std::function<void(GradientContext&)> sized_gradient(std::string op, std::vector<std::string_view> names,
-                                                     std::string size, bool reads_index) {
+AttrSpec input_size() { return required_list("input_size", 1, AttrRole::kStatic, "[C, H, W] of the forward input"); }
+
+Result<std::vector<ValueType>> infer_of_input_size(const OpArgs& args) {
+  LANISTA_TRY(require_image(args));
+  const auto& size = args.list("input_size");
+  if (size.size() != 3 || size[0] != shape_of(args).dims[1]) {
+    return shape_error("input_size " + attr_text(size) + " must be [C, H, W] with the channels of dy " +
+                       shape_text(args));
+  }
+  return value(batched(size));
+}
+
+std::function<void(GradientContext&)> sized_gradient(std::string op, std::vector<std::string> names, std::string size,
+                                                     bool reads_index) {
   return [=](GradientContext& step) {
     if (!step.needs_grad(0)) return;
-    Attrs attrs = selected_attrs(step.args().attrs, names);
+    Attrs attrs = selected_attrs(step.args().attrs, {names.begin(), names.end()});
     attrs.set(size, without_batch(shape_of(step.args())));
     std::vector<Port> inputs{step.grad()};
     if (reads_index) inputs.insert(inputs.begin(), step.output(1));

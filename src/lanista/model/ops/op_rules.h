@@ -113,15 +113,24 @@ enum class SavedValue { kInput, kOutput };
 /// last, when name and attributes of `def` are complete.
 void add_elementwise_gradient(OpDef& def, SavedValue saved);
 
+/// The attribute `input_size` of gradients of operators on images.
+AttrSpec input_size();
+/// Inference rule (OpDef::infer): from dy to an image of `input_size` with the same channels.
+Result<std::vector<ValueType>> infer_of_input_size(const OpArgs& args);
 /// Gradient rule (OpDef::gradient) of an operator that shrinks or enlarges its input. The step operator `op` reads the
 /// output gradient, behind output 1 if `reads_index`. It has those attributes of the node with a name in `names`, and
 /// the shape of data input 0 without the batch as `size`.
-std::function<void(GradientContext&)> sized_gradient(std::string op, std::vector<std::string_view> names,
+std::function<void(GradientContext&)> sized_gradient(std::string op, std::vector<std::string> names,
                                                      std::string size = "input_size", bool reads_index = false);
 
-/// Defines an activation. All its attributes are real numbers.
-OpDef activation(std::string name, std::string help, double flops_per_element, SavedValue saved,
-                 std::vector<AttrSpec> attrs = {});
+/// Facts of an operator that keeps zeros, means and signs of its inputs.
+inline constexpr ValueFacts keeping(UnitFlow units) {
+  return {.units = units, .sign = SignRule::kAsInputs, .preserves_zero = true, .preserves_mean = true};
+}
+
+/// Defines an activation. All its attributes are real numbers. Its units flow as UnitFlow::kAll, whatever `facts` has.
+OpDef activation(std::string name, std::string help, double flops_per_element, SavedValue saved, ValueFacts facts,
+                 ExportForms exports, std::vector<AttrSpec> attrs = {});
 
 /// Adds the definitions of `input` and `output` to the table. Errors: kAlreadyExists for a name in the table.
 Result<void> add_source_ops(OpTable& table);
@@ -134,7 +143,7 @@ Result<void> add_norm_ops(OpTable& table);
 /// Adds the definitions of `relu`, smooth activations, `identity`, `zero`, `softmax` and `dropout`. Errors:
 /// kAlreadyExists.
 Result<void> add_activation_ops(OpTable& table);
-/// Adds the definitions of pooling operators of images. Errors: kAlreadyExists.
+/// Adds the definitions of pooling operators of images and sequences. Errors: kAlreadyExists.
 Result<void> add_pool_ops(OpTable& table);
 /// Adds the definitions of `flatten`, `reshape`, `transpose`, `pad`, `slice` and `mean`. Errors: kAlreadyExists.
 Result<void> add_shape_ops(OpTable& table);
@@ -147,8 +156,8 @@ Result<void> add_piecewise_ops(OpTable& table);
 Result<void> add_channel_ops(OpTable& table);
 /// Adds the definitions of `resize` and `upsample`. Errors: kAlreadyExists.
 Result<void> add_resize_ops(OpTable& table);
-/// Adds the definitions of convolution and pooling of sequences, which decompose to operators of images. The table must
-/// have those of add_conv_ops() and add_pool_ops(). Errors: kAlreadyExists.
+/// Adds the definition of convolution of sequences, which decomposes to that of images. The table must have those of
+/// add_conv_ops(). Errors: kAlreadyExists.
 Result<void> add_window1d_ops(OpTable& table);
 /// Adds the definitions of operators of token sequences. Errors: kAlreadyExists.
 Result<void> add_sequence_ops(OpTable& table);

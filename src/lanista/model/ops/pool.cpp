@@ -21,10 +21,39 @@ Cost pool_cost(const OpArgs& args) {
                            static_cast<double>(dims.kw));
 }
 
+/// Adds the gradient rule of a pooling, and the step operator "<name>_grad" with these attributes and `input_size`.
+void add_pool_gradient(OpDef& def, std::string help, std::vector<AttrSpec> attrs,
+                       std::function<Result<std::vector<ValueType>>(const OpArgs&)> infer, bool reads_index = false) {
+  OpDef grad = named_op(def.name + "_grad", std::move(help), reads_index ? 2 : 1);
+  grad.level = OpLevel::kStep;
+  std::vector<std::string> names;
+  for (const AttrSpec& attr : attrs) names.push_back(attr.name);
+  def.gradient = sized_gradient(grad.name, std::move(names), "input_size", reads_index);
+  grad.attrs = std::move(attrs);
+  grad.attrs.push_back(input_size());
+  grad.infer = std::move(infer);
+  def.step_ops.push_back(std::move(grad));
+}
+
+Result<std::vector<ValueType>> infer_max_pool_grad(const OpArgs& args) {
+  LANISTA_ASSIGN(const PoolDims dims, pool_dims(args, args.list("input_size")));
+  LANISTA_TRY(require_type(args, 0, {dims.output(), DType::kByte}, "the window index"));
+  LANISTA_TRY(require_type(args, 1, {dims.output(), DType::kReal}, "dy"));
+  return value(dims.input());
+}
+
+Result<std::vector<ValueType>> infer_avg_pool_grad(const OpArgs& args) {
+  LANISTA_ASSIGN(const PoolDims dims, pool_dims(args, args.list("input_size")));
+  LANISTA_TRY(require_type(args, 0, {dims.output(), DType::kReal}, "dy"));
+  return value(dims.input());
+}
+
 OpDef max_pool_op() {
   OpDef def = named_op("max_pool2d", "The largest value of each window.");
+  def.facts = {.units = UnitFlow::kChannels, .sign = SignRule::kAsInputs, .preserves_zero = true};
   def.family = OpFamily::kPool;
   def.size_flow = SizeFlow::kChannels;
+  def.exports.onnx = "MaxPool";
   def.attrs = pool_attrs();
   def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
     LANISTA_ASSIGN(const PoolDims dims, conv_dims_of(args));
@@ -35,15 +64,26 @@ OpDef max_pool_op() {
     return value(dims.output());
   };
   def.cost = pool_cost;
-  def.train_form = "max_pool2d_train";
-  def.gradient = sized_gradient("max_pool2d_grad", {"kernel", "stride", "padding", "ceil_mode"}, "input_size", true);
+  OpDef train = def;
+  train.name += "_train";
+  train.level = OpLevel::kStep;
+  train.infer = [forward = def.infer](const OpArgs& args) -> Result<std::vector<ValueType>> {
+    LANISTA_ASSIGN(std::vector<ValueType> types, forward(args));
+    types.push_back({types.front().shape, DType::kByte});
+    return types;
+  };
+  def.train_form = train.name;
+  def.step_ops.push_back(std::move(train));
+  add_pool_gradient(def, "Sends dy to the winner of each window.", def.attrs, infer_max_pool_grad, true);
   return def;
 }
 
 OpDef avg_pool_op() {
   OpDef def = named_op("avg_pool2d", "The mean of each window.");
+  def.facts = keeping(UnitFlow::kChannels);
   def.family = OpFamily::kPool;
   def.size_flow = SizeFlow::kChannels;
+  def.exports.onnx = "AveragePool";
   def.attrs = pool_attrs();
   def.attrs.push_back(optional_flag("count_include_pad", true, "padding counts as zeros, not as absent"));
   def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
@@ -51,12 +91,13 @@ OpDef avg_pool_op() {
     return value(dims.output());
   };
   def.cost = pool_cost;
-  def.gradient = sized_gradient("avg_pool2d_grad", {"kernel", "stride", "padding", "ceil_mode", "count_include_pad"});
+  add_pool_gradient(def, "Spreads dy over each window.", def.attrs, infer_avg_pool_grad);
   return def;
 }
 
 OpDef adaptive_avg_pool_op() {
   OpDef def = named_op("adaptive_avg_pool2d", "Means over as many windows as the result has cells.");
+  def.facts = keeping(UnitFlow::kChannels);
   def.family = OpFamily::kPool;
   def.size_flow = SizeFlow::kChannels;
   def.attrs = {required_list("out", 1, AttrRole::kTunable, "height and width of the result, or one for both")};
@@ -67,7 +108,7 @@ OpDef adaptive_avg_pool_op() {
     return value(batched({shape_of(args).dims[1], h, w}));
   };
   def.cost = cost_of_sum;
-  def.gradient = sized_gradient("adaptive_avg_pool2d_grad", {});
+  add_pool_gradient(def, "Spreads dy over each adaptive window.", {}, infer_of_input_size);
   return def;
 }
 
@@ -80,6 +121,7 @@ Result<void> require_positions(const OpArgs& args) {
 
 OpDef global_avg_pool_op() {
   OpDef def = named_op("global_avg_pool", "The mean of each channel: [N, C, L] or [N, C, H, W] to [N, C].");
+  def.facts = keeping(UnitFlow::kChannels);
   def.size_flow = SizeFlow::kChannels;
   def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
     LANISTA_TRY(require_positions(args));
@@ -100,6 +142,7 @@ OpDef global_avg_pool_op() {
 // Reduces columns, then rows. A byte stores the position in each, so images up to 255 x 255 fit.
 OpDef global_max_pool_op() {
   OpDef def = named_op("global_max_pool", "The largest value of each channel: [N, C, H, W] to [N, C].");
+  def.facts = {.units = UnitFlow::kChannels, .sign = SignRule::kAsInputs, .preserves_zero = true};
   def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
     LANISTA_TRY(require_image(args));
     const auto& dims = shape_of(args).dims;
@@ -123,8 +166,10 @@ OpDef global_max_pool_op() {
 }  // namespace
 
 Result<void> add_pool_ops(OpTable& table) {
-  return add_all(table,
-                 {max_pool_op(), avg_pool_op(), adaptive_avg_pool_op(), global_avg_pool_op(), global_max_pool_op()});
+  const OpDef max_pool = max_pool_op(), avg_pool = avg_pool_op();
+  return add_all(table, {max_pool, pool1d_op("max_pool1d", "The largest value of each window of sequences.", max_pool),
+                         avg_pool, pool1d_op("avg_pool1d", "The mean of each window of sequences.", avg_pool),
+                         adaptive_avg_pool_op(), global_avg_pool_op(), global_max_pool_op()});
 }
 
 }  // namespace lanista::graph::ops

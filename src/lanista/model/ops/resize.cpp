@@ -23,6 +23,7 @@ Cost resize_cost(const OpArgs& args) {
 
 OpDef resize_family(std::string name, std::string help, AttrSpec size) {
   OpDef def = named_op(std::move(name), std::move(help));
+  def.facts = keeping(UnitFlow::kChannels);
   def.attrs = {std::move(size), mode()};
   def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
     LANISTA_TRY(require_image(args));

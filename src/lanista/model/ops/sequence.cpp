@@ -55,6 +55,7 @@ std::vector<ParamSpec> positional_params(const OpArgs& args) {
 
 OpDef positional_embedding_op() {
   OpDef def = named_op("positional_embedding", "Adds a vector for each position of a sequence.");
+  def.facts = {.units = UnitFlow::kAll, .preserves_mean = true};
   AttrSpec mode;
   mode.name = "mode";
   mode.default_value = std::string("learned");
@@ -80,6 +81,7 @@ OpDef positional_embedding_op() {
 
 OpDef scale_by_op() {
   OpDef def = named_op("scale_by", "Its input times a constant.");
+  def.facts = {.units = UnitFlow::kAll, .preserves_zero = true, .preserves_mean = true};
   def.attrs = {optional_real("by", 1, AttrRole::kStatic, "the constant")};
   def.infer = infer_same;
   def.cost = elementwise_cost(1);

@@ -15,6 +15,7 @@ void reshape_gradient(GradientContext& step) {
 
 OpDef flatten_op() {
   OpDef def = named_op("flatten", "All dimensions but the batch as one.");
+  def.facts = {.sign = SignRule::kAsInputs, .preserves_zero = true};
   def.is_view = true;
   def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
     LANISTA_TRY(require_real(args));
@@ -26,6 +27,7 @@ OpDef flatten_op() {
 
 OpDef reshape_op() {
   OpDef def = named_op("reshape", "The same elements, in logical order, in another shape.");
+  def.facts = {.sign = SignRule::kAsInputs, .preserves_zero = true};
   def.is_view = true;
   def.attrs = {required_list("shape", 1, AttrRole::kStatic, "the new shape, without the batch")};
   // A value without batch is a parameter that a decomposition reads in another shape.
@@ -66,6 +68,7 @@ Result<std::vector<ValueType>> infer_transpose(const OpArgs& args) {
 
 OpDef transpose_op() {
   OpDef def = named_op("transpose", "Dimensions in another order.");
+  def.facts = keeping(UnitFlow::kTranspose);
   def.attrs = {required_list("axes", 0, AttrRole::kStatic, "for each dimension of the result, the one it comes from")};
   def.infer = infer_transpose;
   def.gradient = [](GradientContext& step) {
@@ -82,6 +85,7 @@ OpDef transpose_op() {
 
 OpDef pad_op() {
   OpDef def = named_op("pad", "Zeros around images.");
+  def.facts = keeping(UnitFlow::kChannels);
   def.attrs = {required_list("pads", 0, AttrRole::kStatic, "rows and columns of zeros: top, bottom, left, right")};
   def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
     LANISTA_TRY(require_image(args));
@@ -123,6 +127,7 @@ Result<std::vector<ValueType>> infer_mean(const OpArgs& args) {
 
 OpDef mean_op() {
   OpDef def = named_op("mean", "The mean over some dimensions.");
+  def.facts = keeping(UnitFlow::kReduced);
   def.attrs = {required_list("axes", 1, AttrRole::kStatic, "logical dimensions in ascending order, not the batch"),
                optional_flag("keep", false, "keep the dimensions with size 1")};
   def.infer = infer_mean;
@@ -133,6 +138,7 @@ OpDef mean_op() {
 
 OpDef slice_op() {
   OpDef def = named_op("slice", "A run of elements along an axis.");
+  def.facts = {.units = UnitFlow::kSlice, .sign = SignRule::kAsInputs, .preserves_zero = true};
   def.attrs = {required_int("axis", 1, AttrRole::kStatic, "logical axis, not the batch"),
                optional_int("start", 0, -kMaxValueElements, AttrRole::kStatic, "first element; negative: from the end"),
                optional_int("end", 0, -kMaxValueElements, AttrRole::kStatic,

@@ -21,6 +21,7 @@ OpDef input_op() {
 
 OpDef output_op() {
   OpDef def = named_op("output", "The result of the model; passes its input through.");
+  def.facts = {.units = UnitFlow::kAll, .preserves_zero = true, .preserves_mean = true};
   def.infer = infer_same;
   def.is_view = true;
   return def;

@@ -80,8 +80,10 @@ struct PoolDims {
   Shape output() const { return {{kBatch, c, oh, ow}}; }
 };
 
-/// Defines the attributes kernel, stride, padding and ceil_mode of max_pool2d, avg_pool2d and their gradients.
+/// Defines the attributes kernel, stride, padding and ceil_mode of poolings of images and their gradients.
 std::vector<AttrSpec> pool_attrs();
+/// Defines the pooling of sequences [N, C, L] that decomposes to `pool`, a pooling of images with pool_attrs() first.
+OpDef pool1d_op(std::string name, std::string help, const OpDef& pool);
 /// The {vertical, horizontal} stride of a pooling, in pixels. An empty attribute means the size of the kernel.
 std::pair<std::int64_t, std::int64_t> pool_stride(const OpArgs& args);
 /// The channels, and the sizes of input, output and kernel, of a pooling of an image [C, H, W]. pool_stride() gives the

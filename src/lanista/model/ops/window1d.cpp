@@ -86,6 +86,7 @@ OpDef conv1d_op(const OpDef& conv) {
               optional_int("groups", 1, 1, AttrRole::kTunable, "channel groups that do not see each other"),
               optional_flag("bias", true, "add a trained offset per channel"), derived("in", "channels that come in")},
              conv);
+  def.facts = conv.facts;
   def.params = [conv](const OpArgs& args) { return row_params(args, conv); };
   def.cost = [conv](const OpArgs& args) {
     const double cells = static_cast<double>(row_result(args, conv)->elements_per_sample());
@@ -101,14 +102,18 @@ OpDef conv1d_op(const OpDef& conv) {
   return def;
 }
 
-OpDef pool1d_op(std::string name, std::string help, const OpDef& pool, bool counts_padding) {
+}  // namespace
+
+OpDef pool1d_op(std::string name, std::string help, const OpDef& pool) {
   std::vector<AttrSpec> attrs{
       optional_int("kernel", 2, 1, AttrRole::kTunable, "length of the window"),
       optional_int("stride", 0, 0, AttrRole::kTunable, "step of the window; 0: the kernel"), padding(),
       optional_flag("ceil_mode", false, "a last window that reaches beyond the padding counts too")};
-  if (counts_padding)
-    attrs.push_back(optional_flag("count_include_pad", true, "padding counts as zeros, not as absent"));
+  // Attributes that only this pooling has follow those of every pooling.
+  for (std::size_t i = attrs.size(); i < pool.attrs.size(); ++i) attrs.push_back(pool.attrs[i]);
   OpDef def = row_op(std::move(name), std::move(help), std::move(attrs), pool);
+  def.facts = pool.facts;
+  def.exports.onnx = pool.exports.onnx;
   def.cost = [pool](const OpArgs& args) {
     const double cells = static_cast<double>(row_result(args, pool)->elements_per_sample());
     return cost_of(args, cells * static_cast<double>(args.integer("kernel")));
@@ -117,13 +122,6 @@ OpDef pool1d_op(std::string name, std::string help, const OpDef& pool, bool coun
   return def;
 }
 
-}  // namespace
-
-Result<void> add_window1d_ops(OpTable& table) {
-  LANISTA_TRY(table.add(conv1d_op(*table.find("conv2d"))));
-  LANISTA_TRY(table.add(
-      pool1d_op("max_pool1d", "The largest value of each window of sequences.", *table.find("max_pool2d"), false)));
-  return table.add(pool1d_op("avg_pool1d", "The mean of each window of sequences.", *table.find("avg_pool2d"), true));
-}
+Result<void> add_window1d_ops(OpTable& table) { return table.add(conv1d_op(*table.find("conv2d"))); }
 
 }  // namespace lanista::graph::ops

@@ -4,17 +4,7 @@
 
 namespace lanista::zoo {
 
-AxisRule keeping(std::string_view op, UnitFlow flow, AxisRule::Apply matched, AxisRule::Apply inserted) {
-  return {.op = op,
-          .flow = flow,
-          .matched = matched,
-          .inserted = inserted,
-          .sign = SignRule::kAsInputs,
-          .preserves_zero = true,
-          .preserves_mean = true};
-}
-
-const AxisRule* find_axis_rule(std::string_view op) {
+const AxisRule* find_axis_rule(const graph::OpDef& def) {
   static const std::map<std::string_view, AxisRule> kRules = [] {
     std::map<std::string_view, AxisRule> out;
     for (const auto& theme : {shape_rules(), pointwise_rules(), layer_rules(), norm_rules(), sequence_rules()}) {
@@ -22,8 +12,10 @@ const AxisRule* find_axis_rule(std::string_view op) {
     }
     return out;
   }();
-  const auto it = kRules.find(op);
-  return it == kRules.end() ? nullptr : &it->second;
+  const auto it = kRules.find(def.name);
+  if (it != kRules.end()) return &it->second;
+  const AxisRule* rule = pointwise_rule(def);
+  return rule != nullptr ? rule : window_rule(def);
 }
 
 }  // namespace lanista::zoo

@@ -12,10 +12,6 @@ namespace {
 
 std::string weight_of(graph::NodeId node) { return "n" + std::to_string(node.value) + ".weight"; }
 
-std::size_t channel_axis(const graph::Node& node, std::size_t rank) {
-  return node.op.starts_with("conv") ? 1 : rank - 1;
-}
-
 Result<std::vector<double>> values_of(std::span<const Tensor> tensors, const std::string& name) {
   const auto found = std::ranges::find(tensors, name, &Tensor::name);
   if (found == tensors.end()) return Error{Code::kInvalidArgument, "there is no tensor " + name, ""};
@@ -27,9 +23,11 @@ Result<std::vector<double>> values_of(std::span<const Tensor> tensors, const std
   return std::vector<double>(values.begin(), values.end());
 }
 
-/// Whether the second dimension of a node's weight is the channels of its first input.
-bool reads_channels(const graph::Node& node) {
-  if (node.op != "linear" && node.op != "conv2d" && node.op != "conv1d") return false;
+/// Whether a node has one weight, and its second dimension is the channels of the first input.
+bool reads_channels(const graph::Node& node, const graph::OpDef& def, const graph::Types& types) {
+  if (def.facts.mixes == graph::MixedAxis::kNone) return false;
+  const std::vector<graph::ValueType> inputs = types.inputs(node);
+  if (def.params({inputs, node.attrs, def}).front().name != "weight") return false;
   const auto* groups = node.attrs.find("groups");
   return groups == nullptr || std::get<std::int64_t>(*groups) == 1;
 }
@@ -46,14 +44,16 @@ Result<std::map<graph::NodeId, std::vector<double>>> unit_importance(const graph
   std::map<std::size_t, double> of_class;
   for (const graph::NodeId id : model.topo()) {
     const graph::Node& node = model.node(id);
-    if (!reads_channels(node)) continue;
+    const graph::OpDef& def = *ops.find(node.op);
+    if (!reads_channels(node, def, types)) continue;
+    const bool last = def.facts.mixes == graph::MixedAxis::kLast;
     LANISTA_ASSIGN(const auto w, values_of(weights, weight_of(id)));
     LANISTA_ASSIGN(const auto g, values_of(gradients, weight_of(id)));
     const auto& dims = types.at({id, 0}).shape.dims;
     graph::NodeId from = node.inputs[0].node;
-    std::size_t axis = channel_axis(node, types.at({from, 0}).shape.rank());
+    std::size_t axis = last ? types.at({from, 0}).shape.rank() - 1 : 1;
     const auto reads = static_cast<std::size_t>(types.at({from, 0}).shape.dims[axis]);
-    const auto results = static_cast<std::size_t>(dims[channel_axis(node, dims.size())]);
+    const auto results = static_cast<std::size_t>(last ? dims.back() : dims[1]);
     if (reads == 0 || w.size() != g.size() || w.size() % (reads * results) != 0) {
       return Error{Code::kInvalidArgument, "tensor " + weight_of(id) + " has another shape than in the model", ""};
     }

@@ -204,7 +204,7 @@ TEST(AxisRule, CoversEveryModelOperator) {
   const graph::OpTable ops = graph::builtin_ops();
   for (const std::string& name : ops.names()) {
     if (ops.find(name)->level == graph::OpLevel::kModel) {
-      EXPECT_NE(find_axis_rule(name), nullptr) << name;
+      EXPECT_NE(find_axis_rule(*ops.find(name)), nullptr) << name;
     }
   }
 }

@@ -146,13 +146,9 @@ ValueMapping group_norm(TransferWalk& walk, const NodeContext& at) {
 
 std::vector<AxisRule> norm_rules() {
   return {
-      {.op = "batch_norm",
-       .flow = UnitFlow::kAll,
-       .matched = batch_norm,
-       .inserted = new_batch_norm,
-       .zeroed = {"weight", "bias"}},
-      {.op = "layer_norm", .flow = UnitFlow::kAll, .matched = layer_norm, .zeroed = {"weight", "bias"}},
-      {.op = "group_norm", .flow = UnitFlow::kAll, .matched = group_norm, .zeroed = {"weight", "bias"}},
+      {.op = "batch_norm", .matched = batch_norm, .inserted = new_batch_norm, .zeroed = {"weight", "bias"}},
+      {.op = "layer_norm", .matched = layer_norm, .zeroed = {"weight", "bias"}},
+      {.op = "group_norm", .matched = group_norm, .zeroed = {"weight", "bias"}},
   };
 }
 

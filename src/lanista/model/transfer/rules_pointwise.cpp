@@ -6,16 +6,16 @@
 namespace lanista::zoo {
 namespace {
 
-std::vector<std::int64_t> passed(std::vector<std::int64_t> labels, const AxisRule& rule) {
+std::vector<std::int64_t> passed(std::vector<std::int64_t> labels, const graph::ValueFacts& facts) {
   for (std::int64_t& label : labels) {
-    if ((label == kZero && !rule.preserves_zero) || (label == kMean && !rule.preserves_mean)) label = kRandomValue;
+    if ((label == kZero && !facts.preserves_zero) || (label == kMean && !facts.preserves_mean)) label = kRandomValue;
   }
   return labels;
 }
 
 ValueMapping pointwise(TransferWalk& walk, const NodeContext& at) {
   const ValueMapping from = walk.input(at, 0);
-  ValueMapping out = walk.identity(at, from.axis, passed(from.labels, *find_axis_rule(at.child.op)));
+  ValueMapping out = walk.identity(at, from.axis, passed(from.labels, at.def.facts));
   if (!same_attributes(at)) return walk.inexact(at, "its attributes are not the parent's", std::move(out));
   return walk.exact(at, std::move(out));
 }
@@ -101,11 +101,10 @@ ValueMapping pair(TransferWalk& walk, const NodeContext& at) {
   if (at.def.commutative && at.inputs[0].known && at.inputs[0].parent != before[0]) first = 1;
   const ValueMapping &a = at.inputs[0], &b = at.inputs[1];
   const bool exact = a.exact && b.exact && a.parent == before[first] && b.parent == before[1 - first];
-  const AxisRule& rule = *find_axis_rule(at.child.op);
   const ValueMapping from = walk.input(at, 0);
   ValueMapping out = walk.identity(at, from.axis, from.labels);
   const bool together = exact && visit_probability(out, walk.identity(at, b.axis, b.labels));
-  out.labels = passed(std::move(out.labels), rule);
+  out.labels = passed(std::move(out.labels), at.def.facts);
   if (!together) return walk.inexact(at, "its inputs are not the parent's, unit by unit", std::move(out));
   return out;
 }
@@ -127,48 +126,23 @@ ValueMapping gated(TransferWalk& walk, const NodeContext& at) {
   return walk.exact(at, std::move(out));
 }
 
-AxisRule activation(std::string_view op, bool zero, SignRule sign, bool keeps_nonnegative) {
-  return {.op = op,
-          .flow = UnitFlow::kAll,
-          .matched = pointwise,
-          .inserted = keeps_nonnegative ? inserted_behind_positive : nullptr,
-          .sign = sign,
-          .preserves_zero = zero};
-}
-
 }  // namespace
 
+const AxisRule* pointwise_rule(const graph::OpDef& def) {
+  static const AxisRule kPair{.matched = pair};
+  static const AxisRule kPlain{.matched = pointwise};
+  static const AxisRule kRectifier{.matched = pointwise, .inserted = inserted_behind_positive};
+  if (def.facts.units != graph::UnitFlow::kAll) return nullptr;
+  if (def.max_inputs == 2) return &kPair;
+  return def.facts.keeps_nonnegative ? &kRectifier : &kPlain;
+}
+
 std::vector<AxisRule> pointwise_rules() {
-  return {
-      activation("relu", true, SignRule::kNeverNegative, true),
-      activation("leaky_relu", true, SignRule::kAsInputs, true),
-      activation("elu", true, SignRule::kAsInputs, true),
-      activation("gelu", true, SignRule::kAny, false),
-      activation("silu", true, SignRule::kAny, false),
-      activation("tanh", true, SignRule::kAsInputs, false),
-      activation("sigmoid", false, SignRule::kNeverNegative, false),
-      activation("softsign", true, SignRule::kAsInputs, false),
-      activation("clip", false, SignRule::kAny, false),
-      activation("relu6", true, SignRule::kNeverNegative, false),
-      activation("hard_sigmoid", false, SignRule::kNeverNegative, false),
-      activation("hard_swish", true, SignRule::kAny, false),
-      {.op = "scale_by", .flow = UnitFlow::kAll, .matched = pointwise, .preserves_zero = true, .preserves_mean = true},
-      keeping("identity", UnitFlow::kAll, pointwise, inserted_as_is),
-      keeping("dropout", UnitFlow::kAll, pointwise, inserted_as_is),
-      {.op = "output", .flow = UnitFlow::kAll, .matched = pointwise, .preserves_zero = true, .preserves_mean = true},
-      {.op = "zero",
-       .flow = UnitFlow::kAll,
-       .matched = zero_everywhere,
-       .inserted = inserted_zero,
-       .sign = SignRule::kNeverNegative,
-       .preserves_zero = true,
-       .preserves_mean = true},
-      keeping("add", UnitFlow::kAll, sum, inserted_sum),
-      {.op = "sub", .flow = UnitFlow::kAll, .matched = pair, .preserves_zero = true, .preserves_mean = true},
-      {.op = "mul", .flow = UnitFlow::kAll, .matched = pair, .sign = SignRule::kAsInputs, .preserves_zero = true},
-      {.op = "div", .flow = UnitFlow::kAll, .matched = pair},
-      {.op = "scale", .flow = UnitFlow::kScale, .matched = gated, .sign = SignRule::kAsInputs, .preserves_zero = true},
-  };
+  return {{.op = "identity", .matched = pointwise, .inserted = inserted_as_is},
+          {.op = "dropout", .matched = pointwise, .inserted = inserted_as_is},
+          {.op = "zero", .matched = zero_everywhere, .inserted = inserted_zero},
+          {.op = "add", .matched = sum, .inserted = inserted_sum},
+          {.op = "scale", .matched = gated}};
 }
 
 }  // namespace lanista::zoo

@@ -87,7 +87,7 @@ ValueMapping attention(TransferWalk& walk, const NodeContext& at) {
 std::vector<AxisRule> sequence_rules() {
   return {
       {.op = "embedding", .matched = embedding, .zeroed = {"weight"}},
-      {.op = "positional_embedding", .flow = UnitFlow::kAll, .matched = positional, .preserves_mean = true},
+      {.op = "positional_embedding", .matched = positional},
       {.op = "attention", .matched = attention, .zeroed = {"out_proj.weight", "out_proj.bias"}},
   };
 }

@@ -17,7 +17,7 @@ ValueMapping source(TransferWalk& walk, const NodeContext& at) {
 ValueMapping spatial(TransferWalk& walk, const NodeContext& at) {
   const ValueMapping from = walk.input(at, 0);
   std::vector<std::int64_t> labels = from.labels;
-  if (!find_axis_rule(at.child.op)->preserves_mean) std::ranges::replace(labels, kMean, kRandomValue);
+  if (!at.def.facts.preserves_mean) std::ranges::replace(labels, kMean, kRandomValue);
   const bool channels = from.axis <= 1;
   ValueMapping out = channels ? walk.identity(at, from.axis, std::move(labels)) : walk.identity(at);
   if (!channels) return walk.inexact(at, "another axis than that of the channels differs", std::move(out));
@@ -204,51 +204,26 @@ ValueMapping along(TransferWalk& walk, const NodeContext& at) {
   return walk.exact(at, std::move(out));
 }
 
-AxisRule window(std::string_view op, bool linear, SignRule sign = SignRule::kAsInputs) {
-  return {.op = op,
-          .flow = UnitFlow::kChannels,
-          .matched = spatial,
-          .sign = sign,
-          .preserves_zero = true,
-          .preserves_mean = linear};
-}
-
 }  // namespace
 
+const AxisRule* window_rule(const graph::OpDef& def) {
+  static const AxisRule kWindow{.matched = spatial};
+  return def.facts.units == graph::UnitFlow::kChannels ? &kWindow : nullptr;
+}
+
 std::vector<AxisRule> shape_rules() {
-  return {
-      {.op = "input", .matched = source},
-      window("max_pool2d", false),
-      window("avg_pool2d", true),
-      window("adaptive_avg_pool2d", true),
-      window("global_avg_pool", true),
-      window("global_max_pool", false),
-      window("max_pool1d", false),
-      window("avg_pool1d", true),
-      window("pad", true),
-      window("resize", true),
-      window("upsample", true),
-      {.op = "flatten", .matched = flat, .inserted = same_shape, .sign = SignRule::kAsInputs, .preserves_zero = true},
-      {.op = "reshape",
-       .matched = reshaped,
-       .inserted = same_shape,
-       .sign = SignRule::kAsInputs,
-       .preserves_zero = true},
-      keeping("transpose", UnitFlow::kTranspose, transposed),
-      {.op = "slice", .flow = UnitFlow::kSlice, .matched = slice, .sign = SignRule::kAsInputs, .preserves_zero = true},
-      {.op = "concat",
-       .flow = UnitFlow::kConcat,
-       .matched = concat,
-       .inserted = inserted_concat,
-       .sign = SignRule::kAsInputs,
-       .preserves_zero = true},
-      keeping("channel_shuffle", UnitFlow::kShuffle, shuffled),
-      keeping("mean", UnitFlow::kReduced, mean),
-      {.op = "softmax", .flow = UnitFlow::kAll, .matched = along, .sign = SignRule::kNeverNegative},
-      {.op = "causal_mask", .matched = untouched},
-      {.op = "matmul", .matched = untouched},
-      {.op = "lrn", .flow = UnitFlow::kAll, .matched = untouched, .preserves_zero = true},
-  };
+  return {{.op = "input", .matched = source},
+          {.op = "flatten", .matched = flat, .inserted = same_shape},
+          {.op = "reshape", .matched = reshaped, .inserted = same_shape},
+          {.op = "transpose", .matched = transposed},
+          {.op = "slice", .matched = slice},
+          {.op = "concat", .matched = concat, .inserted = inserted_concat},
+          {.op = "channel_shuffle", .matched = shuffled},
+          {.op = "mean", .matched = mean},
+          {.op = "softmax", .matched = along},
+          {.op = "causal_mask", .matched = untouched},
+          {.op = "matmul", .matched = untouched},
+          {.op = "lrn", .matched = untouched}};
 }
 
 }  // namespace lanista::zoo

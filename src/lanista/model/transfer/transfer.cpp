@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "lanista/model/graph/infer.h"
-#include "lanista/model/transfer/axis_rules.h"
 #include "lanista/model/transfer/transfer_walk.h"
 
 namespace lanista::zoo {
@@ -16,11 +15,10 @@ std::set<graph::Port> never_negative_values(const graph::Graph& graph, const gra
   std::set<graph::Port> out;
   for (const graph::NodeId id : graph.topo()) {
     const graph::Node& node = graph.node(id);
-    const AxisRule* rule = find_axis_rule(node.op);
-    if (rule == nullptr || ops.find(node.op) == nullptr) continue;
-    const bool as_inputs = rule->sign == SignRule::kAsInputs && !node.inputs.empty() &&
+    const graph::SignRule sign = ops.find(node.op)->facts.sign;
+    const bool as_inputs = sign == graph::SignRule::kAsInputs && !node.inputs.empty() &&
                            std::ranges::all_of(node.inputs, [&](graph::Port input) { return out.contains(input); });
-    if (as_inputs || rule->sign == SignRule::kNeverNegative) out.insert({id, 0});
+    if (as_inputs || sign == graph::SignRule::kNeverNegative) out.insert({id, 0});
   }
   return out;
 }

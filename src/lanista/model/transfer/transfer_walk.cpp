@@ -99,7 +99,7 @@ ValueMapping TransferWalk::visit(const graph::Node& node) {
   specs_ = def.params ? def.params(at.args()) : std::vector<graph::ParamSpec>{};
   old_specs_ = at.parent != nullptr && def.params ? def.params(at.before()) : std::vector<graph::ParamSpec>{};
 
-  const AxisRule* rule = find_axis_rule(node.op);
+  const AxisRule* rule = find_axis_rule(def);
   if (at.parent != nullptr) {
     if (rule != nullptr && rule->matched != nullptr) return rule->matched(*this, at);
     // An operator without a rule keeps its parameters if their shapes are equal.
@@ -111,13 +111,13 @@ ValueMapping TransferWalk::visit(const graph::Node& node) {
   }
   if (zeroed(at)) return made_zero(at);
   const bool all_zero = std::ranges::all_of(at.inputs, [](const ValueMapping& input) { return input.zero; });
-  if (all_zero && rule != nullptr && rule->preserves_zero) return ValueMapping::zeros();
+  if (all_zero && def.facts.preserves_zero) return ValueMapping::zeros();
   if (rule != nullptr && rule->inserted != nullptr) return rule->inserted(*this, at);
   return inexact(at, "it is new");
 }
 
 ValueMapping TransferWalk::made_zero(const NodeContext& at) {
-  for (const std::string_view param : find_axis_rule(at.child.op)->zeroed) {
+  for (const std::string_view param : find_axis_rule(at.def)->zeroed) {
     if (spec(param) != nullptr) set_constant(at, param, 0);
   }
   return ValueMapping::zeros();
@@ -315,9 +315,9 @@ void TransferWalk::request_zero(const NodeContext& at, std::size_t i) {
   graph::Port port = at.child.inputs[i];
   while (port.slot == 0 && !m_.partner.contains(port.node)) {
     const graph::Node& node = m_.child.node(port.node);
-    const AxisRule* rule = find_axis_rule(node.op);
-    if (rule == nullptr || m_.child.consumers(node.id).size() != 1) return;
     const graph::OpDef& def = *m_.ops.find(node.op);
+    const AxisRule* rule = find_axis_rule(def);
+    if (rule == nullptr || m_.child.consumers(node.id).size() != 1) return;
     const auto types = m_.child_types.inputs(node);
     const std::vector<graph::ParamSpec> specs =
         def.params ? def.params({types, node.attrs, def}) : std::vector<graph::ParamSpec>{};
@@ -328,7 +328,7 @@ void TransferWalk::request_zero(const NodeContext& at, std::size_t i) {
       requested_zero_.insert(node.id);
       return;
     }
-    if (!rule->preserves_zero || node.inputs.size() != 1) return;
+    if (!def.facts.preserves_zero || node.inputs.size() != 1) return;
     port = node.inputs[0];
   }
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "lanista/model/ops/op_rules.h"
-#include "lanista/model/transfer/axis_rules.h"
 
 namespace lanista::zoo {
 
@@ -35,32 +34,31 @@ void UnitClasses::same(graph::NodeId a, std::size_t axis_a, graph::NodeId b, std
 }
 
 void UnitClasses::join(const graph::Node& node, const graph::Types& types, const graph::OpTable& ops) {
-  const AxisRule* rule = find_axis_rule(node.op);
-  if (rule == nullptr || node.inputs.empty()) return;
+  if (node.inputs.empty()) return;
   if (std::ranges::any_of(node.inputs, [](graph::Port port) { return port.slot != 0; })) return;
   const std::vector<graph::ValueType> inputs = types.inputs(node);
   const graph::OpArgs args{inputs, node.attrs, *ops.find(node.op)};
   const graph::NodeId from = node.inputs[0].node;
   const std::size_t rank = inputs[0].shape.rank();
-  switch (rule->flow) {
-    case UnitFlow::kNone:
+  switch (args.def.facts.units) {
+    case graph::UnitFlow::kNone:
       break;
-    case UnitFlow::kAll:
+    case graph::UnitFlow::kAll:
       for (const graph::Port& input : node.inputs) {
         for (std::size_t axis = 1; axis < rank; ++axis) same(input.node, axis, node.id, axis);
       }
       break;
-    case UnitFlow::kChannels:
+    case graph::UnitFlow::kChannels:
       same(from, 1, node.id, 1);
       break;
-    case UnitFlow::kDepthwise: {
+    case graph::UnitFlow::kDepthwise: {
       const std::int64_t results = args.integer("multiplier");
       const Axis& in = axis_at(from, 1);
       const Axis& out = axis_at(node.id, 1);
       for (std::int64_t t = 0; t < out.size; ++t) run(out, t, in, t / results, 1);
       break;
     }
-    case UnitFlow::kConcat: {
+    case graph::UnitFlow::kConcat: {
       const auto along = static_cast<std::size_t>(args.integer("axis"));
       std::int64_t offset = 0;
       for (const graph::Port& input : node.inputs) {
@@ -73,7 +71,7 @@ void UnitClasses::join(const graph::Node& node, const graph::Types& types, const
       }
       break;
     }
-    case UnitFlow::kSlice: {
+    case graph::UnitFlow::kSlice: {
       const graph::ops::SliceRange range = *graph::ops::slice_range(args);
       for (std::size_t axis = 1; axis < rank; ++axis) {
         if (axis != range.axis) same(from, axis, node.id, axis);
@@ -81,23 +79,23 @@ void UnitClasses::join(const graph::Node& node, const graph::Types& types, const
       run(axis_at(node.id, range.axis), 0, axis_at(from, range.axis), range.begin, range.len);
       break;
     }
-    case UnitFlow::kTranspose: {
+    case graph::UnitFlow::kTranspose: {
       const auto& axes = args.list("axes");
       for (std::size_t axis = 1; axis < rank; ++axis) same(from, static_cast<std::size_t>(axes[axis]), node.id, axis);
       break;
     }
-    case UnitFlow::kShuffle: {
+    case graph::UnitFlow::kShuffle: {
       const Axis& in = axis_at(from, 1);
       const Axis& out = axis_at(node.id, 1);
       const std::int64_t groups = args.integer("groups"), each = in.size / groups;
       for (std::int64_t t = 0; t < in.size; ++t) run(out, t % each * groups + t / each, in, t, 1);
       break;
     }
-    case UnitFlow::kScale:
+    case graph::UnitFlow::kScale:
       for (std::size_t axis = 1; axis < rank; ++axis) same(from, axis, node.id, axis);
       same(node.inputs[1].node, 1, node.id, graph::ops::channel_dim(inputs[0].shape));
       break;
-    case UnitFlow::kReduced: {
+    case graph::UnitFlow::kReduced: {
       const auto& axes = args.list("axes");
       std::size_t out = 1;
       for (std::size_t axis = 1; axis < rank; ++axis) {

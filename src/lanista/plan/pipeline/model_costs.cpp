@@ -71,7 +71,7 @@ Result<Model> model_of(const graph::Graph& graph, const graph::OpTable& ops, std
   std::map<graph::NodeId, std::uint32_t> number;
   for (const graph::NodeId id : graph.topo()) {
     const graph::Node& node = graph.node(id);
-    if (node.op == "input" || node.op == "output") continue;
+    if (node.is_input() || node.is_output()) continue;
     const graph::OpDef& def = *ops.find(node.op);
     const std::vector<graph::ValueType> all = types.inputs(node);
     const auto inputs = std::span(all).first(graph::num_data_inputs(node, def));

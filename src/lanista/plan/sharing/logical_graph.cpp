@@ -188,8 +188,7 @@ class Joiner {
     }
     OperatorWork& work = node.work;
     work.batch = batch;
-    const std::string& op = work.operation->op;
-    if (op == "input" || op == "output") return;  // The operator only names a value.
+    if (work.operation->is_input() || work.operation->is_output()) return;  // The operator only names a value.
     work.launches = 1.0 + (work.input_grad ? 1 : 0) + (work.weight_grad ? 1 : 0);
     work.flops = work.launches * (args.def.cost ? args.def.cost(args).flops : 0) * static_cast<double>(batch);
     work.in_bytes = in * (1.0 + (work.weight_grad ? 1 : 0));

@@ -9,9 +9,11 @@ namespace lanista::study {
 
 std::vector<OptionSpec> adaptive_options() {
   using Kind = OptionSpec::Kind;
-  OptionSpec rate = option("rate", Kind::kText, "auto",
-                           "factor of the learning rate with the batch; adascale: the value of its step; sqrt: the "
-                           "root of the batch's factor; linear; none; auto: adascale for sgd and lion, else sqrt");
+  const std::string help =
+      "factor of the learning rate with the batch; adascale: the value of its step; sqrt: the root of the batch's "
+      "factor; linear; none; auto: adascale for " +
+      autodiff::undivided_optimizer_names() + ", else sqrt";
+  OptionSpec rate = option("rate", Kind::kText, "auto", help.c_str());
   rate.allowed = {"auto", "adascale", "sqrt", "linear", "none"};
   return {number_option("most", Kind::kInt, nullptr, 1, static_cast<double>(kMaxBatch),
                         "largest batch: data.batch times a power of two"),
@@ -42,7 +44,7 @@ Result<AdaptiveBatchRules> adaptive_batch_rules(const Recipe& recipe) {
   LANISTA_TRY(check_adaptive_batch(recipe.batch, rules.most));
   const auto rate_option = options.at("rate").get<std::string>();
   const autodiff::Optimizer* optimizer = autodiff::find_optimizer(recipe.optimizer);
-  const bool divides = optimizer != nullptr && std::ranges::find(optimizer->slots, "v") != optimizer->slots.end();
+  const bool divides = optimizer != nullptr && optimizer->divides();
   rules.rate = rate_option == "adascale" || (rate_option == "auto" && !divides) ? RateScaling::kAdaScaleGain
                : rate_option == "sqrt" || rate_option == "auto"                 ? RateScaling::kSquareRoot
                : rate_option == "linear"                                        ? RateScaling::kLinear

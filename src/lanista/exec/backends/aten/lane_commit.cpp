@@ -1,6 +1,5 @@
 // The end of a step by lane kernels: parameter updates in place, new buffers, and the totals of the chunk.
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -29,10 +28,9 @@ Tensor in_state_layout(const Tensor& value, const program::StateTensorLayout& it
 const long long* int64_data(const Tensor& x) { return static_cast<const long long*>(x.data_ptr()); }
 
 lane::UpdateRule update_rule_of(std::string_view optimizer) {
-  constexpr std::array<std::string_view, 5> kNames{"sgd", "adam", "adamw", "lion", "rmsprop"};
-  const auto found = std::ranges::find(kNames, optimizer);
-  if (found == kNames.end()) return lane::kNoUpdate;
-  return static_cast<lane::UpdateRule>(lane::kSgd + (found - kNames.begin()));
+  const auto* const found = std::ranges::find(kUpdateRuleNames, optimizer);
+  if (found == std::end(kUpdateRuleNames)) return lane::kNoUpdate;
+  return static_cast<lane::UpdateRule>(1 + (found - kUpdateRuleNames));
 }
 
 /// Collects ranges until the argument struct of a kernel is full.

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "lanista/exec/backends/aten/aten.h"
+#include "lanista/exec/backends/update_rules.inc.h"
 
 namespace lanista::device {
 

@@ -1,4 +1,6 @@
 // Element-wise operators as block calls.
+#include <iterator>
+
 #include "lanista/exec/backends/cuda_blocks/block_program.h"
 
 namespace lanista::device {
@@ -12,14 +14,9 @@ std::vector<std::int64_t> count_of(const Binding& b, std::int64_t which = 0) {
   return {count.batched ? 0 : count.per_sample, count.batched ? count.per_sample : 0, which};
 }
 
-template <block::Op kOp, int kWhich>
-void unary(const Binding& b, Emitter& e) {
-  e.add(kOp, count_of(b, kWhich), {e.read(b, 0), e.write(b, 0)});
-}
-
-template <block::Op kOp, int kWhich>
+template <int kWhich>
 void binary(const Binding& b, Emitter& e) {
-  e.add(kOp, count_of(b, kWhich), {e.read(b, 0), e.read(b, 1), e.write(b, 0)});
+  e.add(block::kBinary, count_of(b, kWhich), {e.read(b, 0), e.read(b, 1), e.write(b, 0)});
 }
 
 void set_numbers(const Binding& b, std::initializer_list<const char*> names, EmittedCall& call) {
@@ -41,8 +38,8 @@ void numbered_grad(const Binding& b, Emitter& e, std::initializer_list<const cha
 
 // A sum of many terms: ((x0 + x1) + x2) + …
 void add(const Binding& b, Emitter& e) {
-  if (b.in.size() == 1) return unary<block::kCopy, 0>(b, e);
-  binary<block::kBinary, block::kAdd>(b, e);
+  if (b.in.size() == 1) return void(e.add(block::kCopy, count_of(b), {e.read(b, 0), e.write(b, 0)}));
+  binary<block::kAdd>(b, e);
   for (std::size_t i = 2; i < b.in.size(); ++i) {
     OperandRange sum = e.write(b, 0);
     sum.written = false;
@@ -99,23 +96,19 @@ void dropout_train(const Binding& b, Emitter& e) {
         {e.read(b, 0), e.write(b, 0)});
 }
 
-template <int kWhich>
-void add_activation(EmitTable& table, const char* forward, const char* gradient) {
-  table[forward] = unary<block::kActivation, kWhich>;
-  table[gradient] = binary<block::kActivationGrad, kWhich>;
-}
-
 }  // namespace
 
 void add_elementwise_calls(EmitTable& table) {
   using B = const Binding&;
-  add_activation<block::kRelu>(table, "relu", "relu_grad");
-  add_activation<block::kGelu>(table, "gelu", "gelu_grad");
-  add_activation<block::kSilu>(table, "silu", "silu_grad");
-  add_activation<block::kTanh>(table, "tanh", "tanh_grad");
-  add_activation<block::kSigmoid>(table, "sigmoid", "sigmoid_grad");
-  add_activation<block::kHardSwish>(table, "hard_swish", "hard_swish_grad");
-  add_activation<block::kSoftsign>(table, "softsign", "softsign_grad");
+  for (std::int64_t which = 0; which < std::ssize(block::kActivationNames); ++which) {
+    const std::string name = block::kActivationNames[which];
+    table[name] = [which](B b, Emitter& e) {
+      e.add(block::kActivation, count_of(b, which), {e.read(b, 0), e.write(b, 0)});
+    };
+    table[name + "_grad"] = [which](B b, Emitter& e) {
+      e.add(block::kActivationGrad, count_of(b, which), {e.read(b, 0), e.read(b, 1), e.write(b, 0)});
+    };
+  }
   table["leaky_relu"] = [](B b, Emitter& e) { numbered<block::kLeakyRelu>(b, e, {"alpha"}); };
   table["leaky_relu_grad"] = [](B b, Emitter& e) { numbered_grad<block::kLeakyRelu>(b, e, {"alpha"}); };
   table["elu"] = [](B b, Emitter& e) { numbered<block::kElu>(b, e, {"alpha"}); };
@@ -125,9 +118,9 @@ void add_elementwise_calls(EmitTable& table) {
   table["hard_sigmoid"] = [](B b, Emitter& e) { numbered<block::kHardSigmoid>(b, e, {"alpha", "beta"}); };
   table["hard_sigmoid_grad"] = [](B b, Emitter& e) { numbered_grad<block::kHardSigmoid>(b, e, {"alpha"}); };
   table["add"] = add;
-  table["sub"] = binary<block::kBinary, block::kSub>;
-  table["mul"] = binary<block::kBinary, block::kMul>;
-  table["div"] = binary<block::kBinary, block::kDiv>;
+  table["sub"] = binary<block::kSub>;
+  table["mul"] = binary<block::kMul>;
+  table["div"] = binary<block::kDiv>;
   table["negative"] = negative;
   table["scale_by"] = scale_by;
   table["zero"] = zero;

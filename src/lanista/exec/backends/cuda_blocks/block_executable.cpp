@@ -11,6 +11,7 @@
 #include "lanista/base/check.h"
 #include "lanista/exec/backends/device_failure.h"
 #include "lanista/exec/program/operator_tables.h"
+#include "lanista/model/autodiff/optimizer.h"
 
 namespace lanista::device {
 namespace {
@@ -84,7 +85,7 @@ BlockExecutable::BlockExecutable(program::ExecutableProperties properties, Block
       program_(std::move(program)),
       cpu_executable_(std::move(cpu_executable)),
       state_format_(this->properties().state_format),
-      optimizer_(train.options.optimizer),
+      corrects_rate_(autodiff::find_optimizer(train.options.optimizer)->corrects_rate),
       lane_slots_(static_cast<std::size_t>(options.lanes)) {
   const graph::ValueType &input = train.types.at(train.input), &target = train.types.at(train.target);
   const graph::Shape& prediction = train.types.at(train.prediction).shape;

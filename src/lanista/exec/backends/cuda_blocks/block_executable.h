@@ -148,7 +148,7 @@ class BlockExecutable final : public program::SingleObjectExecutable {
   BlockProgram program_;
   std::unique_ptr<program::Executable> cpu_executable_;
   std::shared_ptr<const program::StateFormat> state_format_;
-  std::string optimizer_;
+  bool corrects_rate_;
   program::Reorder input_;
   program::Reorder target_;
   bool tokens_ = false;

@@ -234,15 +234,11 @@ void cross_entropy_grad(const Binding& b, Emitter& e) {
   e.add(block::kCrossEntropyGrad, logits_size(b), {e.read(b, 0), e.read(b, 1), e.write(b, 0)});
 }
 
-template <int kWhich>
-void errors(const Binding& b, Emitter& e) {
-  e.add(block::kValueLoss, {b.x_shape(0).elements_per_sample(), kWhich}, {e.read(b, 0), e.read(b, 1), e.write(b, 0)});
-}
-
-template <int kWhich>
-void errors_grad(const Binding& b, Emitter& e) {
-  e.add(block::kValueLossGrad, {b.x_shape(0).elements_per_sample(), kWhich},
-        {e.read(b, 0), e.read(b, 1), e.write(b, 0)});
+// A loss of values or its gradient, with the number of its ValueLoss.
+Emit value_loss(block::Op op, std::int64_t which) {
+  return [op, which](const Binding& b, Emitter& e) {
+    e.add(op, {b.x_shape(0).elements_per_sample(), which}, {e.read(b, 0), e.read(b, 1), e.write(b, 0)});
+  };
 }
 
 }  // namespace
@@ -272,14 +268,11 @@ void add_other_calls(EmitTable& table) {
   table["embedding_grad"] = embedding_grad;
   table["cross_entropy"] = cross_entropy;
   table["cross_entropy_grad"] = cross_entropy_grad;
-  table["mse"] = errors<block::kMse>;
-  table["mse_grad"] = errors_grad<block::kMse>;
-  table["mae"] = errors<block::kMae>;
-  table["mae_grad"] = errors_grad<block::kMae>;
-  table["huber"] = errors<block::kHuber>;
-  table["huber_grad"] = errors_grad<block::kHuber>;
-  table["bce"] = errors<block::kBce>;
-  table["bce_grad"] = errors_grad<block::kBce>;
+  for (std::int64_t which = 0; which < std::ssize(block::kValueLossNames); ++which) {
+    const std::string name = block::kValueLossNames[which];
+    table[name] = value_loss(block::kValueLoss, which);
+    table[name + "_grad"] = value_loss(block::kValueLossGrad, which);
+  }
 }
 
 }  // namespace lanista::device

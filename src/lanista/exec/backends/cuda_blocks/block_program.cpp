@@ -16,15 +16,6 @@ using block::Call;
 
 constexpr std::int64_t kWord = 4;
 
-const std::map<std::string, block::Optimizer, std::less<>>& optimizers() {
-  static const std::map<std::string, block::Optimizer, std::less<>> all{{"sgd", block::kSgd},
-                                                                        {"adam", block::kAdam},
-                                                                        {"adamw", block::kAdamW},
-                                                                        {"lion", block::kLion},
-                                                                        {"rmsprop", block::kRmsprop}};
-  return all;
-}
-
 Error unsupported_operator(const std::string& what) {
   return {.code = Code::kUnimplemented,
           .message = what + " is not supported by the block backend; run on the CPU (run.devices: [cpu])",
@@ -175,7 +166,8 @@ void emit_commit(const autodiff::TrainingStep& train, const program::StateFormat
   const std::int64_t between = slots > 1 ? (state_format.part_offset(3) - state_format.part_offset(2)) / kWord : 0;
   const OperandRange first{slots > 0 ? SlabRegion::kState : SlabRegion::kNowhere, state_format.part_offset(2) / kWord,
                            (state_format.bytes() - state_format.part_offset(2)) / kWord, true};
-  emitter.add(block::kUpdate, {optimizers().find(train.options.optimizer)->second, between},
+  const std::int64_t rule = std::ranges::find(kUpdateRuleNames, train.options.optimizer) - kUpdateRuleNames;
+  emitter.add(block::kUpdate, {rule, between},
               {gradients, OperandRange{SlabRegion::kState, 0, count, true}, first, factor});
   for (const program::Range& run : layout.renewed) {
     emitter.add(block::kCopy, {run.count, 0},
@@ -294,7 +286,7 @@ Result<BlockProgram> block_program(const autodiff::TrainingStep& train, const pr
     if (table.contains(call.kernel)) continue;
     return unsupported_operator("operator '" + call.op + "' (node %" + std::to_string(call.id.value) + ")");
   }
-  if (!optimizers().contains(train.options.optimizer)) {
+  if (std::ranges::find(kUpdateRuleNames, train.options.optimizer) == std::end(kUpdateRuleNames)) {
     return unsupported_operator("optimiser '" + train.options.optimizer + "'");
   }
   const program::SectionInputs<float> inputs{.fixed_addresses = {},

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -109,7 +110,7 @@ class Emitter {
 };
 
 /// Appends the block calls of one call of the CPU program to the emitter.
-using Emit = void (*)(const program::Binding<float>&, Emitter&);
+using Emit = std::function<void(const program::Binding<float>&, Emitter&)>;
 
 /// Lowering functions by the name of the step operator.
 using EmitTable = std::map<std::string, Emit, std::less<>>;

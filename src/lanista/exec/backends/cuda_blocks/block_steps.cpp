@@ -45,8 +45,6 @@ void set_update(const program::LaneHyper& h, std::int64_t done, block::Step& to)
   to.first = done == 0 ? 1 : 0;
 }
 
-bool corrects_rate(const std::string& optimizer) { return optimizer == "adam" || optimizer == "adamw"; }
-
 // Returns true if an update has equal hyper-parameters. Spans must be empty, because their contents may have changed.
 bool same_numbers(const program::LaneHyper& a, const program::LaneHyper& b) {
   const auto plain = [](const program::LaneHyper& h) { return h.lane_attrs.empty() && h.lr_ranges.empty(); };
@@ -157,7 +155,7 @@ block::Step BlockExecutable::put_step(const UploadedBatch& uploaded, const progr
     program::for_each_lr_range(
         hyper.lr_ranges, run.begin, run.count, [&](std::int64_t begin, std::int64_t count, double factor) {
           const double lr = hyper.lr * factor;
-          const double correction = corrects_rate(optimizer_) ? 1.0 - whole_power(hyper.beta1, done + 1) : 1.0;
+          const double correction = corrects_rate_ ? 1.0 - whole_power(hyper.beta1, done + 1) : 1.0;
           lr_ranges.push_back({.begin = static_cast<int>(begin),
                                .count = static_cast<int>(count),
                                .rate = static_cast<float>(-lr / correction),
@@ -257,7 +255,7 @@ void BlockExecutable::append_step(std::vector<SharedUpload>* shared_uploads) {
       const program::LaneHyper& hyper = work.hyper[i];
       // The hyper-parameters of a lane seldom change between steps. Then the record in the staging memory is used
       // again.
-      if (!round.steps.empty() && !corrects_rate(optimizer_) && same_numbers(round.hyper, hyper)) {
+      if (!round.steps.empty() && !corrects_rate_ && same_numbers(round.hyper, hyper)) {
         block::Step& step = round.steps.emplace_back(round.steps.back());
         set_batch(uploaded, step);
         ++step.done;

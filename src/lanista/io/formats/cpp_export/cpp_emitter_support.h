@@ -12,7 +12,7 @@ namespace lanista::formats::cpp {
 
 /// Emitters of convolutions and pools, by operator name.
 CppEmitters window_emitters();
-/// Emitters of piecewise activations, slices, resizing of images, and operators along the channels, by operator name.
+/// Emitters of slices, resizing of images, and operators along the channels, by operator name.
 CppEmitters image_emitters();
 /// Emitters of embedding, positional_embedding, scale_by, causal_mask and attention, by operator name.
 CppEmitters sequence_emitters();

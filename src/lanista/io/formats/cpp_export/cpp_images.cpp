@@ -1,4 +1,4 @@
-// Piecewise activations, slices, resizing of images, and operators along the channels, as C++ text.
+// Slices, resizing of images, and operators along the channels, as C++ text.
 
 #include "lanista/io/formats/cpp_export/cpp_emitter_support.h"
 #include "lanista/model/ops/op_rules.h"
@@ -10,21 +10,6 @@ using graph::ops::unbatched;
 
 std::int64_t product(std::vector<std::int64_t>::const_iterator begin, std::vector<std::int64_t>::const_iterator end) {
   return unbatched({begin, end}).elements_per_sample();
-}
-
-/// An emitter of y[i] = expression of the number v, with the attributes `names` as $names.
-CppEmitter of_each(std::string expression, std::vector<const char*> names = {}) {
-  return [expression, names](const CppNode& node) {
-    constexpr std::string_view kForm = R"(std::vector<float> $y($size);
-for (Index i = 0; i < $size; ++i) {
-  const float v = $x[i];
-  $y[i] = $number;
-}
-)";
-    CppValues values;
-    for (const char* name : names) values[name] = cpp_float(node.args.real(name));
-    return fill_template(kForm, node, {{"number", cpp_fill(expression, values)}});
-  };
 }
 
 std::string slice(const CppNode& node) {
@@ -140,18 +125,8 @@ std::string resize(const CppNode& node) {
 }  // namespace
 
 CppEmitters image_emitters() {
-  return {{"leaky_relu", of_each("v < 0 ? v * $alpha : v", {"alpha"})},
-          {"elu", of_each("v > 0 ? v : $alpha * std::expm1(v)", {"alpha"})},
-          {"clip", of_each("v < $min ? $min : (v > $max ? $max : v)", {"min", "max"})},
-          {"relu6", of_each("v < 0 ? 0 : (v > 6 ? 6 : v)")},
-          {"hard_sigmoid", of_each("std::min(std::max($alpha * v + $beta, 0.0f), 1.0f)", {"alpha", "beta"})},
-          {"hard_swish", of_each("v * std::min(std::max(v / 6 + 0.5f, 0.0f), 1.0f)")},
-          {"slice", slice},
-          {"scale", scale},
-          {"channel_shuffle", channel_shuffle},
-          {"lrn", lrn},
-          {"resize", resize},
-          {"upsample", resize}};
+  return {{"slice", slice}, {"scale", scale},   {"channel_shuffle", channel_shuffle},
+          {"lrn", lrn},     {"resize", resize}, {"upsample", resize}};
 }
 
 }  // namespace lanista::formats::cpp

@@ -39,6 +39,22 @@ CppEmitter each(std::string expression) {
   };
 }
 
+/// The emitter of an element-wise operator from ExportForms::cpp.
+CppEmitter elementwise(const std::string& expression) {
+  if (expression.find("[i]") != std::string::npos) return each(expression);
+  return [expression](const CppNode& node) {
+    constexpr std::string_view kForm = R"(std::vector<float> $y($size);
+for (Index i = 0; i < $size; ++i) {
+  const float v = $x[i];
+  $y[i] = $number;
+}
+)";
+    CppValues values;
+    for (const graph::AttrSpec& attr : node.args.def.attrs) values[attr.name] = cpp_float(node.args.real(attr.name));
+    return fill_template(kForm, node, {{"number", cpp_fill(expression, values)}});
+  };
+}
+
 /// An alias for a value.
 std::string alias(const CppNode& node) { return fill_template("const auto& $y = $x;\n", node); }
 
@@ -309,12 +325,6 @@ CppEmitters cpp_emitters() {
                    {"batch_norm", batch_norm},
                    {"layer_norm", layer_norm},
                    {"group_norm", group_norm},
-                   {"relu", each("$x[i] <= 0 ? 0.0f : $x[i]")},
-                   {"gelu", each("$x[i] / (1 + std::exp(-1.59576912f * $x[i] * (1 + 0.044715f * $x[i] * $x[i])))")},
-                   {"silu", each("$x[i] / (1 + std::exp(-$x[i]))")},
-                   {"tanh", each("std::tanh($x[i])")},
-                   {"sigmoid", each("1 / (1 + std::exp(-$x[i]))")},
-                   {"softsign", each("$x[i] / (1 + std::fabs($x[i]))")},
                    {"softmax", softmax},
                    {"identity", alias},
                    {"dropout", alias},
@@ -325,10 +335,12 @@ CppEmitters cpp_emitters() {
                    {"pad", pad},
                    {"mean", mean},
                    {"add", add},
-                   {"sub", each("$a[i] - $b[i]")},
-                   {"mul", each("$a[i] * $b[i]")},
-                   {"div", each("$a[i] / $b[i]")},
                    {"concat", concat}});
+  const graph::OpTable ops = graph::builtin_ops();
+  for (const std::string& name : ops.names()) {
+    const std::string& expression = ops.find(name)->exports.cpp;
+    if (!expression.empty()) emitters.emplace(name, elementwise(expression));
+  }
   return emitters;
 }
 

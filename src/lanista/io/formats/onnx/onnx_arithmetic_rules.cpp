@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "lanista/io/formats/onnx/onnx_rules.h"
-#include "lanista/io/formats/onnx/onnx_same.h"
 #include "lanista/io/formats/onnx/onnx_tensor.h"
 
 namespace lanista::formats::onnx {
@@ -141,7 +140,6 @@ RewriteRules arithmetic_rules() {
       {"Elu", {with_alpha("elu", 1)}},
       {"Gelu", {gelu}},
       {"HardSigmoid", {hard_sigmoid}},
-      {"HardSwish", {same_operator("hard_swish")}},
       {"LeakyRelu", {with_alpha("leaky_relu", 0.01F)}},
       {"Mul", {silu_group, gelu_group, affine_group, mul}},
       {"Neg", {negative}},
@@ -149,7 +147,13 @@ RewriteRules arithmetic_rules() {
       {"Sub", {affine_group, binary_operator("sub")}},
       {"Sum", {affine_group, binary_operator("add")}},
       {"Swish", {swish}}};
-  for (const SameOperator& same : same_operators()) rules[same.onnx].push_back(same_operator(same.ours));
+  const graph::OpTable ops = graph::builtin_ops();
+  for (const std::string& name : ops.names()) {
+    const graph::OpDef& def = *ops.find(name);
+    if (def.facts.units == graph::UnitFlow::kAll && def.attrs.empty() && !def.exports.onnx.empty()) {
+      rules[def.exports.onnx].push_back(same_operator(name));
+    }
+  }
   return rules;
 }
 

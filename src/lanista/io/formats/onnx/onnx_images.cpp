@@ -9,16 +9,6 @@ namespace {
 
 using List = std::vector<std::int64_t>;
 
-/// A mapping to one node with the numeric attributes `names` under their own names.
-OnnxMapping with_numbers(const std::string& op, std::vector<std::string> names) {
-  return [op, names](OnnxWriter& w) -> Result<void> {
-    OnnxWriter::Attributes attributes;
-    for (const std::string& name : names) attributes[name] = static_cast<float>(w.args().real(name));
-    w.add(op, {w.input()}, std::move(attributes));
-    return {};
-  };
-}
-
 Result<void> clip(OnnxWriter& w, double min, double max) {
   const std::string low = w.scalar("min", static_cast<float>(min)), high = w.scalar("max", static_cast<float>(max));
   w.add("Clip", {w.input(), low, high});
@@ -89,11 +79,7 @@ Result<void> resize(OnnxWriter& w) {
 }  // namespace
 
 OnnxMappings image_mappings() {
-  return {{"leaky_relu", with_numbers("LeakyRelu", {"alpha"})},
-          {"elu", with_numbers("Elu", {"alpha"})},
-          {"hard_sigmoid", with_numbers("HardSigmoid", {"alpha", "beta"})},
-          {"hard_swish", with_numbers("HardSwish", {})},
-          {"clip", [](OnnxWriter& w) { return clip(w, w.args().real("min"), w.args().real("max")); }},
+  return {{"clip", [](OnnxWriter& w) { return clip(w, w.args().real("min"), w.args().real("max")); }},
           {"relu6", [](OnnxWriter& w) { return clip(w, 0, 6); }},
           {"slice", slice},
           {"scale", scale},

@@ -8,7 +8,6 @@
 
 #include "lanista/io/formats/onnx/onnx_export.h"
 #include "lanista/io/formats/onnx/onnx_images.h"
-#include "lanista/io/formats/onnx/onnx_same.h"
 #include "lanista/io/formats/onnx/onnx_sequence.h"
 
 namespace lanista::formats {
@@ -27,6 +26,15 @@ OnnxMapping same_operator(const std::string& op) {
     w.add(op, Names(w.inputs().begin(), w.inputs().end()));
     return {};
   };
+}
+
+/// A mapping of an element-wise operator by ExportForms::onnx. Its attributes are real numbers.
+Result<void> elementwise(OnnxWriter& w) {
+  const graph::OpDef& def = w.args().def;
+  Attributes attributes;
+  for (const graph::AttrSpec& attr : def.attrs) attributes[attr.name] = real(w, attr.name);
+  w.add(def.exports.onnx, {w.input()}, std::move(attributes));
+  return {};
 }
 
 /// Mean, scale or the numbers for missing values, as an initialiser that broadcasts over [N, features...]. Empty if it
@@ -262,7 +270,10 @@ OnnxMappings onnx_mappings() {
   OnnxMappings mappings = onnx::sequence_mappings();
   mappings.merge(onnx::window_mappings());
   mappings.merge(onnx::image_mappings());
-  for (const onnx::SameOperator& same : onnx::same_operators()) mappings.emplace(same.ours, same_operator(same.onnx));
+  const graph::OpTable ops = graph::builtin_ops();
+  for (const std::string& name : ops.names()) {
+    if (!ops.find(name)->exports.onnx.empty()) mappings.emplace(name, elementwise);
+  }
   mappings.insert({{"input", input},
                    {"output", output},
                    {"linear", linear},

@@ -1,4 +1,5 @@
 // Convolutions and pools as ONNX nodes.
+#include <algorithm>
 #include <utility>
 
 #include "lanista/io/formats/onnx/onnx_images.h"
@@ -120,11 +121,14 @@ Attributes attributes_of(const PoolWindows& windows, bool ceil) {
 
 /// Max or average pooling. ONNX has one ceil_mode for all axes, which is written only if it adds a window. If one axis
 /// needs it and the other must not have it, each axis is pooled by itself, with the same result.
-Result<void> pool(OnnxWriter& w, const std::string& op, const PoolWindows& windows) {
+Result<void> pool(OnnxWriter& w, const PoolWindows& windows) {
+  const graph::OpDef& def = w.args().def;
+  const bool counts_padding =
+      std::ranges::find(def.attrs, "count_include_pad", &graph::AttrSpec::name) != def.attrs.end();
   const auto add = [&](const std::string& input, const PoolWindows& some, bool ceil, std::string_view part) {
     Attributes attributes = attributes_of(some, ceil);
-    if (op == "AveragePool") attributes["count_include_pad"] = std::int64_t{w.args().flag("count_include_pad")};
-    return w.add(op, {input}, std::move(attributes), part);
+    if (counts_padding) attributes["count_include_pad"] = std::int64_t{w.args().flag("count_include_pad")};
+    return w.add(def.exports.onnx, {input}, std::move(attributes), part);
   };
   bool counts = false, ignored = false;
   for (std::size_t i = 0; i < windows.axes.size(); ++i) {
@@ -144,22 +148,23 @@ Result<void> pool(OnnxWriter& w, const std::string& op, const PoolWindows& windo
   return {};
 }
 
-Result<void> pool2d(OnnxWriter& w, const std::string& op) {
+Result<void> pool2d(OnnxWriter& w) {
   const auto [kernel_rows, kernel_columns] = w.args().pair("kernel");
   const auto [row_step, column_step] = graph::ops::pool_stride(w.args());
   const auto [top, bottom, left, right] = graph::ops::pads_of(w.args());
   const bool ceil = w.args().flag("ceil_mode");
-  return pool(w, op,
-              {{{kernel_rows, row_step, top, bottom, 1, ceil}, {kernel_columns, column_step, left, right, 1, ceil}},
-               {w.dims()[2], w.dims()[3]}});
+  return pool(w, {{{kernel_rows, row_step, top, bottom, 1, ceil}, {kernel_columns, column_step, left, right, 1, ceil}},
+                  {w.dims()[2], w.dims()[3]}});
 }
 
-Result<void> pool1d(OnnxWriter& w, const std::string& op) {
+Result<void> pool1d(OnnxWriter& w) {
   const auto [before, after] = w.args().pair("padding");
   const std::int64_t kernel = w.args().integer("kernel"), stride = w.args().integer("stride");
-  return pool(w, op,
+  return pool(w,
               {{{kernel, stride > 0 ? stride : kernel, before, after, 1, w.args().flag("ceil_mode")}}, {w.dims()[2]}});
 }
+
+Result<void> pooled(OnnxWriter& w) { return w.dims().size() == 4 ? pool2d(w) : pool1d(w); }
 
 // Windows of one size are an ordinary pooling; otherwise rows and columns are averaged by a matrix each.
 Result<void> adaptive_avg_pool(OnnxWriter& w) {
@@ -191,18 +196,21 @@ Result<void> global_max_pool(OnnxWriter& w) {
 }  // namespace
 
 OnnxMappings window_mappings() {
-  return {{"conv2d", [](OnnxWriter& w) { return conv(w, w.args().integer("groups")); }},
-          {"depthwise_conv2d", [](OnnxWriter& w) { return conv(w, w.dims()[1]); }},
-          {"separable_conv2d", separable},
-          {"conv_transpose2d", conv_transpose},
-          {"conv1d", conv1d},
-          {"max_pool2d", [](OnnxWriter& w) { return pool2d(w, "MaxPool"); }},
-          {"avg_pool2d", [](OnnxWriter& w) { return pool2d(w, "AveragePool"); }},
-          {"max_pool1d", [](OnnxWriter& w) { return pool1d(w, "MaxPool"); }},
-          {"avg_pool1d", [](OnnxWriter& w) { return pool1d(w, "AveragePool"); }},
-          {"adaptive_avg_pool2d", adaptive_avg_pool},
-          {"global_avg_pool", global_avg_pool},
-          {"global_max_pool", global_max_pool}};
+  OnnxMappings mappings{{"conv2d", [](OnnxWriter& w) { return conv(w, w.args().integer("groups")); }},
+                        {"depthwise_conv2d", [](OnnxWriter& w) { return conv(w, w.dims()[1]); }},
+                        {"separable_conv2d", separable},
+                        {"conv_transpose2d", conv_transpose},
+                        {"conv1d", conv1d},
+                        {"adaptive_avg_pool2d", adaptive_avg_pool},
+                        {"global_avg_pool", global_avg_pool},
+                        {"global_max_pool", global_max_pool}};
+  const graph::OpTable ops = graph::builtin_ops();
+  for (const std::string& name : ops.names()) {
+    if (ops.find(name)->facts.units == graph::UnitFlow::kChannels && !ops.find(name)->exports.onnx.empty()) {
+      mappings.emplace(name, pooled);
+    }
+  }
+  return mappings;
 }
 
 }  // namespace lanista::formats::onnx

@@ -52,7 +52,9 @@ struct UpdateTarget {
 };
 
 /// Update rule of an optimiser.
-enum UpdateRule { kNoUpdate, kSgd, kAdam, kAdamw, kLion, kRmsprop };
+#define LANE_RULE_NUMBER(name, Name) k##Name,
+enum UpdateRule { kNoUpdate, DEVICE_UPDATE_RULES(LANE_RULE_NUMBER) };
+#undef LANE_RULE_NUMBER
 
 /// Strides in elements of the matrices [outer, inner, rows, columns] of a product.
 struct Matrices {

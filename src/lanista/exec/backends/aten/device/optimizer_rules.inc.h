@@ -1,5 +1,4 @@
-// Update rules: new parameter and slots of an element from its gradient. The hyper-parameters of a lane are a row of a
-// table.
+// Updates of parameters and slots. The hyper-parameters of a lane are a row of a table.
 // NOLINTBEGIN
 #define LANE_HYPER(column) T(a.hyper[lane * a.columns + column])
 // Columns of the table (UpdateHyperTable::Column).
@@ -18,62 +17,30 @@ enum {
   lane_nesterov,
   lane_is_first_step
 };
-// A lane without decay does not read the parameter.
-#define LANE_ADD_L2_DECAY \
-  if (LANE_HYPER(lane_weight_decay) != T(0)) g = LANE_HYPER(lane_weight_decay) * p + g;
-
-struct SgdRule {
-  LANE_STATIC_FN void step(const UpdateTarget& a, i64 lane, T g, T& p, T& first, T&) {
-    LANE_ADD_L2_DECAY
-    const T mu = LANE_HYPER(lane_momentum);
-    T step = g;
-    if (mu != T(0)) {
-      first = LANE_HYPER(lane_is_first_step) != T(0) ? g : mu * first + g;
-      step = LANE_HYPER(lane_nesterov) != T(0) ? mu * first + g : first;
-    }
-    p = LANE_HYPER(lane_negative_lr) * step + p;
-  }
+// Hyper-parameters of a lane, for the rules of update_rules.inc.h.
+struct LaneHyper {
+  T rate, corrected_rate, momentum, decay, shrink, beta1, one_minus_beta1, beta2, one_minus_beta2, root, eps;
+  bool has_weight_decay, has_momentum, nesterov, first;
+  LANE_STATIC_FN T madd(T x, T y, T z) { return x * y + z; }
+  LANE_STATIC_FN T sqrt(T x) { return LANE_SQRT(x); }
 };
-struct AdamRule {
-  LANE_STATIC_FN void step(const UpdateTarget& a, i64 lane, T g, T& p, T& first, T& second) {
-    LANE_ADD_L2_DECAY
-    first = LANE_HYPER(lane_beta1) * first + LANE_HYPER(lane_one_minus_beta1) * g;
-    second = LANE_HYPER(lane_beta2) * second + (LANE_HYPER(lane_one_minus_beta2) * g) * g;
-    p = LANE_HYPER(lane_negative_adam_lr) *
-            (first / (LANE_SQRT(second) / LANE_HYPER(lane_sqrt_bias_correction) + LANE_HYPER(lane_eps))) +
-        p;
-  }
-};
-struct AdamwRule {
-  LANE_STATIC_FN void step(const UpdateTarget& a, i64 lane, T g, T& p, T& first, T& second) {
-    first = LANE_HYPER(lane_beta1) * first + LANE_HYPER(lane_one_minus_beta1) * g;
-    second = LANE_HYPER(lane_beta2) * second + (LANE_HYPER(lane_one_minus_beta2) * g) * g;
-    const T shrunk = LANE_HYPER(lane_weight_decay) != T(0) ? p * LANE_HYPER(lane_decay_factor) : p;
-    p = LANE_HYPER(lane_negative_adam_lr) *
-            (first / (LANE_SQRT(second) / LANE_HYPER(lane_sqrt_bias_correction) + LANE_HYPER(lane_eps))) +
-        shrunk;
-  }
-};
-struct LionRule {
-  LANE_STATIC_FN void step(const UpdateTarget& a, i64 lane, T g, T& p, T& first, T&) {
-    const T toward = LANE_HYPER(lane_beta1) * first + LANE_HYPER(lane_one_minus_beta1) * g;
-    const T sign = toward > T(0) ? T(1) : toward < T(0) ? T(-1) : toward;
-    first = LANE_HYPER(lane_beta2) * first + LANE_HYPER(lane_one_minus_beta2) * g;
-    p = LANE_HYPER(lane_negative_lr) * sign + p * LANE_HYPER(lane_decay_factor);
-  }
-};
-struct RmspropRule {
-  LANE_STATIC_FN void step(const UpdateTarget& a, i64 lane, T g, T& p, T& first, T& second) {
-    LANE_ADD_L2_DECAY
-    first = LANE_HYPER(lane_beta2) * first + (LANE_HYPER(lane_one_minus_beta2) * g) * g;
-    T step = g / (LANE_SQRT(first) + LANE_HYPER(lane_eps));
-    if (LANE_HYPER(lane_momentum) != T(0)) {
-      step = LANE_HYPER(lane_momentum) * second + step;
-      second = step;
-    }
-    p = LANE_HYPER(lane_negative_lr) * step + p;
-  }
-};
+LANE_FN LaneHyper lane_hyper(const UpdateTarget& a, i64 lane) {
+  return {LANE_HYPER(lane_negative_lr),
+          LANE_HYPER(lane_negative_adam_lr),
+          LANE_HYPER(lane_momentum),
+          LANE_HYPER(lane_weight_decay),
+          LANE_HYPER(lane_decay_factor),
+          LANE_HYPER(lane_beta1),
+          LANE_HYPER(lane_one_minus_beta1),
+          LANE_HYPER(lane_beta2),
+          LANE_HYPER(lane_one_minus_beta2),
+          LANE_HYPER(lane_sqrt_bias_correction),
+          LANE_HYPER(lane_eps),
+          LANE_HYPER(lane_weight_decay) != T(0),
+          LANE_HYPER(lane_momentum) != T(0),
+          LANE_HYPER(lane_nesterov) != T(0),
+          LANE_HYPER(lane_is_first_step) != T(0)};
+}
 
 // Four neighbouring parameters of a lane: loaded, updated by gradients, and stored.
 struct UpdateFour {
@@ -89,7 +56,8 @@ LANE_FN void lane_update_load(const UpdateTarget& a, i64 lane, i64 element, bool
 }
 template <class Rule>
 LANE_FN void lane_update_store(const UpdateTarget& a, i64 lane, const Four& g, bool fours, int count, UpdateFour& of) {
-  LANE_UNROLL for (int k = 0; k < 4; ++k) Rule::step(a, lane, g.v[k], of.p.v[k], of.first.v[k], of.second.v[k]);
+  const LaneHyper h = lane_hyper(a, lane);
+  LANE_UNROLL for (int k = 0; k < 4; ++k) Rule::step(h, g.v[k], of.p.v[k], of.first.v[k], of.second.v[k]);
   lane_store_some(LANE_WRITE(parameters) + of.at, of.p, fours, count);
   if (a.slots[0]) lane_store_some((T*)a.slots[0] + of.at, of.first, fours, count);
   if (a.slots[1]) lane_store_some((T*)a.slots[1] + of.at, of.second, fours, count);

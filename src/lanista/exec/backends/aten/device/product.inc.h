@@ -144,18 +144,11 @@ LANE_FN void tile_update_parameters(const Product& a, T* shared_memory, i64 lane
 }
 template <class Of>
 LANE_FN void tile_update_parameters(const Product& a, T* shared_memory, i64 lane, int row, int column, int t) {
-  switch (int(a.fused_update)) {
-    case kSgd:
-      return tile_update_parameters<Of, SgdRule>(a, shared_memory, lane, row, column, t);
-    case kAdam:
-      return tile_update_parameters<Of, AdamRule>(a, shared_memory, lane, row, column, t);
-    case kAdamw:
-      return tile_update_parameters<Of, AdamwRule>(a, shared_memory, lane, row, column, t);
-    case kLion:
-      return tile_update_parameters<Of, LionRule>(a, shared_memory, lane, row, column, t);
-    default:
-      return tile_update_parameters<Of, RmspropRule>(a, shared_memory, lane, row, column, t);
-  }
+#define LANE_FUSED_UPDATE(name, Name) \
+  if (a.fused_update == k##Name)      \
+    tile_update_parameters<Of, lanista::device::Name##Rule>(a, shared_memory, lane, row, column, t);
+  DEVICE_UPDATE_RULES(LANE_FUSED_UPDATE)
+#undef LANE_FUSED_UPDATE
 }
 
 // Applies the epilogue to sums and stores them. Several loads are in flight at once.

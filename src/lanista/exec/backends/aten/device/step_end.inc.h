@@ -120,11 +120,10 @@ LANE_FN void lane_update(i64 i, const Update& a) {
   lane_update_load(a.to, lane, a.of.begin[item] + own, fours, count, of);
   lane_update_store<Rule>(a.to, lane, g, fours, count, of);
 }
-LANE_KERNEL(update_sgd, Update) { lane_update<SgdRule>(i, a); }
-LANE_KERNEL(update_adam, Update) { lane_update<AdamRule>(i, a); }
-LANE_KERNEL(update_adamw, Update) { lane_update<AdamwRule>(i, a); }
-LANE_KERNEL(update_lion, Update) { lane_update<LionRule>(i, a); }
-LANE_KERNEL(update_rmsprop, Update) { lane_update<RmspropRule>(i, a); }
+#define LANE_UPDATE_KERNEL(name, Name) \
+  LANE_KERNEL(update_##name, Update) { lane_update<lanista::device::Name##Rule>(i, a); }
+DEVICE_UPDATE_RULES(LANE_UPDATE_KERNEL)
+#undef LANE_UPDATE_KERNEL
 LANE_KERNEL(renew, Renew) {
   const i64 lane = n32(i) / n32(a.of.count), element = n32(i) % n32(a.of.count);
   if (a.active[lane] == 0) return;

@@ -74,14 +74,34 @@ BLOCK_FN float log_loss_of(float x, float t) {
   return (positive - t * x) + log_of_sum;
 }
 
-BLOCK_FN float error_term(int which, float x, float t, float acc) {
-  const float d = x - t;
-  if (which == kMse) return madd(d, d, acc);
-  if (which == kMae) return madd(sign_of(d), d, acc);
-  if (which == kBce) return acc + log_loss_of(x, t);
+BLOCK_FN float huber_of(float d, float acc) {
   const float c = clipped(d, -1.0F, 1.0F);
   return madd(c, d - 0.5F * c, acc);
 }
+
+#define BLOCK_LOSS_TERM(name, Name, factor, term, slope) \
+  if (which == k##Name) return term;
+#define BLOCK_LOSS_SLOPE(name, Name, factor, term, slope) \
+  if (which == k##Name) return slope;
+#define BLOCK_LOSS_FACTOR(name, Name, factor, term, slope) \
+  if (which == k##Name) return factor;
+BLOCK_FN float loss_term(int which, float x, float t, float acc) {
+  const float d = x - t;
+  BLOCK_VALUE_LOSSES(BLOCK_LOSS_TERM)
+  return acc;
+}
+BLOCK_FN float loss_slope(int which, float x, float t) {
+  const float d = x - t;
+  BLOCK_VALUE_LOSSES(BLOCK_LOSS_SLOPE)
+  return 0.0F;
+}
+BLOCK_FN double slope_factor(int which) {
+  BLOCK_VALUE_LOSSES(BLOCK_LOSS_FACTOR)
+  return 0.0;
+}
+#undef BLOCK_LOSS_TERM
+#undef BLOCK_LOSS_SLOPE
+#undef BLOCK_LOSS_FACTOR
 
 /// n: values per sample, ValueLoss. at: predictions, targets, loss of each sample.
 BLOCK_OP int op_value_loss(const Call& call, const Frame& f, int first_thread) {
@@ -93,7 +113,7 @@ BLOCK_OP int op_value_loss(const Call& call, const Frame& f, int first_thread) {
     for (int r = t; r < f.batch; r += kThreads) {
       const int start = r * len;
       const float sum =
-          tree_sum(len, [&](int i, float acc) { return error_term(which, x[start + i], target[start + i], acc); });
+          tree_sum(len, [&](int i, float acc) { return loss_term(which, x[start + i], target[start + i], acc); });
       const float own = sum / static_cast<float>(len);
       loss[r] = weights != nullptr ? own * weights[r] : own;
     }
@@ -105,16 +125,11 @@ BLOCK_OP int op_value_loss(const Call& call, const Frame& f, int first_thread) {
 BLOCK_OP int op_value_loss_grad(const Call& call, const Frame& f, int first_thread) {
   const Reals x = place(f, call.at[0]), target = place(f, call.at[1]), dx = place(f, call.at[2]);
   const int len = call.n[0], which = call.n[1];
-  const double times = which == kMse ? 2.0 : 1.0;
-  const float factor = static_cast<float>(times / (static_cast<double>(f.batch) * static_cast<double>(len)));
+  const float factor =
+      static_cast<float>(slope_factor(which) / (static_cast<double>(f.batch) * static_cast<double>(len)));
   const float* const weights = f.step->weights;
   return each(f.batch * len, dx, first_thread, [&](int i) {
-    const float p = x[i], t = target[i], d = p - t;
-    const float slope = which == kMse   ? d
-                        : which == kMae ? sign_of(d)
-                        : which == kBce ? sigmoid_of(p) - t
-                                        : clipped(d, -1.0F, 1.0F);
-    const float own = slope * factor;
+    const float own = loss_slope(which, x[i], target[i]) * factor;
     return weights != nullptr ? own * weights[i / len] : own;
   });
 }

@@ -1,5 +1,6 @@
 #pragma once
 // Data that the host and the block of a lane exchange. The compilers of the host and NVRTC read it.
+#include "lanista/exec/backends/update_rules.inc.h"
 
 namespace lanista::device::block {
 
@@ -55,14 +56,35 @@ enum Op : int {
 
 /// Function of kActivation and kActivationGrad: Call::n[2].
 enum Activation : int { kRelu, kGelu, kSilu, kTanh, kSigmoid, kHardSwish, kSoftsign };
+#ifndef __CUDACC_RTC__
+/// Names of the operators of Activation, in its order.
+constexpr const char* kActivationNames[] = {"relu", "gelu", "silu", "tanh", "sigmoid", "hard_swish", "softsign"};
+#endif
 /// Function of kParametricActivation and its gradient: Call::n[2].
 enum ParametricActivation : int { kLeakyRelu, kElu, kClipped, kHardSigmoid };
 /// Function of kBinary: Call::n[2].
 enum Binary : int { kAdd, kSub, kMul, kDiv };
+/// Losses of values: LOSS(name, Name, factor of the slope, `acc` plus the loss of one value, slope of that loss). The
+/// prediction is x, the target is t, and d is x - t. Formulas are those of kernels/family/loss.inc.h.
+#define BLOCK_VALUE_LOSSES(LOSS)                                     \
+  LOSS(mse, Mse, 2.0, madd(d, d, acc), d)                            \
+  LOSS(mae, Mae, 1.0, madd(sign_of(d), d, acc), sign_of(d))          \
+  LOSS(huber, Huber, 1.0, huber_of(d, acc), clipped(d, -1.0F, 1.0F)) \
+  LOSS(bce, Bce, 1.0, acc + log_loss_of(x, t), sigmoid_of(x) - t)
 /// Function of kValueLoss and kValueLossGrad.
-enum ValueLoss : int { kMse, kMae, kHuber, kBce };
+#define BLOCK_LOSS_NUMBER(name, Name, factor, term, slope) k##Name,
+enum ValueLoss : int { BLOCK_VALUE_LOSSES(BLOCK_LOSS_NUMBER) };
+#undef BLOCK_LOSS_NUMBER
+#ifndef __CUDACC_RTC__
+#define BLOCK_LOSS_NAME(name, Name, factor, term, slope) #name,
+/// Names of the losses of ValueLoss, in its order.
+constexpr const char* kValueLossNames[] = {BLOCK_VALUE_LOSSES(BLOCK_LOSS_NAME)};
+#undef BLOCK_LOSS_NAME
+#endif
 /// Update rule of kUpdate: Call::n[0].
-enum Optimizer : int { kSgd, kAdam, kAdamW, kLion, kRmsprop };
+#define BLOCK_RULE_NUMBER(name, Name) k##Name,
+enum Optimizer : int { DEVICE_UPDATE_RULES(BLOCK_RULE_NUMBER) };
+#undef BLOCK_RULE_NUMBER
 
 /// Transformation of each result of a call before it is stored. It replaces a later call on the result. The gradients
 /// pass a result where a saved value was not clipped, else zero.

@@ -1,5 +1,5 @@
 #pragma once
-// The commit: gradients are scaled and applied to parameters and slots. Rules are those of kernels/family/update.inc.h.
+// The commit: gradients are scaled and applied to parameters and slots by the rules of update_rules.inc.h.
 #include "lanista/exec/backends/cuda_blocks/device/math.inc.h"
 
 namespace lanista::device::block {
@@ -47,42 +47,17 @@ struct Moved {
   float p, first, second;
 };
 
-template <int kRule>
-BLOCK_FN Moved moved(const Step& s, float rate, float shrink, float p, float g, float first, float second) {
-  if constexpr (kRule == kSgd) {
-    if (s.has_weight_decay != 0) g = madd(s.decay, p, g);
-    if (s.has_momentum != 0) {
-      // The first momentum is the gradient.
-      first = s.first != 0 ? g : madd(s.momentum, first, g);
-      g = s.nesterov != 0 ? madd(s.momentum, first, g) : first;
-    }
-    return {madd(rate, g, p), first, second};
-  } else if constexpr (kRule == kAdam || kRule == kAdamW) {
-    if (s.has_weight_decay != 0) {
-      if constexpr (kRule == kAdamW) {
-        p = p * shrink;
-      } else {
-        g = madd(s.decay, p, g);
-      }
-    }
-    first = madd(s.beta1, first, s.one_minus_beta1 * g);
-    second = madd(s.beta2, second, (s.one_minus_beta2 * g) * g);
-    return {madd(rate, first / (root_of(second) / s.root + s.eps), p), first, second};
-  } else if constexpr (kRule == kLion) {
-    const float toward = madd(s.beta1, first, s.one_minus_beta1 * g);
-    const float down = toward < 0.0F ? -1.0F : toward;
-    const float sign = toward > 0.0F ? 1.0F : down;
-    return {madd(rate, sign, p * shrink), madd(s.beta2, first, s.one_minus_beta2 * g), second};
-  } else {
-    if (s.has_weight_decay != 0) g = madd(s.decay, p, g);
-    first = madd(s.beta2, first, (s.one_minus_beta2 * g) * g);
-    float step = g / (root_of(first) + s.eps);
-    if (s.has_momentum != 0) {
-      step = madd(s.momentum, second, step);
-      second = step;
-    }
-    return {madd(rate, step, p), first, second};
-  }
+/// Hyper-parameters of a step, for the rules of update_rules.inc.h. Both rates are that of the range.
+struct Hyper : Step {
+  float rate, corrected_rate, shrink;
+  BLOCK_METHOD float madd(float a, float b, float c) const { return block::madd(a, b, c); }
+  BLOCK_METHOD float sqrt(float x) const { return root_of(x); }
+};
+
+template <class Rule>
+BLOCK_FN Moved moved(const Hyper& h, float p, float g, float first, float second) {
+  Rule::step(h, g, p, first, second);
+  return {p, first, second};
 }
 
 struct Moved4 {
@@ -95,36 +70,38 @@ struct Flat {
   bool has_first, has_second;
 };
 
+BLOCK_FN bool uses(SlotUse slot, const Frame& f) {
+  return slot == kUsedSlot || (slot == kMomentumSlot && f.step->has_momentum != 0);
+}
+
 /// n: optimiser, words from a slot to the next. at: gradients, parameters, slots, the factor.
+template <class Rule>
 BLOCK_FN Flat flat_of(const Call& call, const Frame& f) {
-  const int rule = call.n[0];
-  const bool has_momentum = f.step->has_momentum != 0;
   Flat at;
   at.gradients = place(f, call.at[0]);
   at.parameters = place(f, call.at[1]);
-  at.has_first = rule != kSgd || has_momentum;
-  at.has_second = rule == kAdam || rule == kAdamW || (rule == kRmsprop && has_momentum);
+  at.has_first = uses(Rule::kFirst, f);
+  at.has_second = uses(Rule::kSecond, f);
   at.first = at.has_first ? place(f, call.at[2]) : at.parameters;
   at.second = at.has_second ? at.first + call.n[1] : at.parameters;
   return at;
 }
 
-template <int kRule>
+template <class Rule>
 BLOCK_NOINLINE_FN void move_piece(const Call& call, const Frame& f, int number, int first_thread) {
-  const Step s = *f.step;
-  const LrRange piece = s.lr_ranges[number];
-  const Flat at = flat_of(call, f);
-  const float factor = s.clip_norm > 0 ? static_cast<float>(place(f, call.at[3])[0]) : 1.0F;
+  const LrRange piece = f.step->lr_ranges[number];
+  const Hyper h{*f.step, piece.rate, piece.rate, piece.shrink};
+  const Flat at = flat_of<Rule>(call, f);
+  const float factor = h.clip_norm > 0 ? static_cast<float>(place(f, call.at[3])[0]) : 1.0F;
   const int begin = piece.begin, count = piece.count;
-  const float rate = piece.rate, shrink = piece.shrink;
   if (count % 4 != 0 || !whole(at.gradients + begin) || !whole(at.parameters + begin) || !whole(at.first + begin) ||
       !whole(at.second + begin)) {
     each_into<1>(
         count, first_thread,
         [&](int k) {
           const int i = begin + k;
-          return moved<kRule>(s, rate, shrink, at.parameters[i], at.gradients[i] * factor,
-                              at.has_first ? at.first[i] : 0.0F, at.has_second ? at.second[i] : 0.0F);
+          return moved<Rule>(h, at.parameters[i], at.gradients[i] * factor, at.has_first ? at.first[i] : 0.0F,
+                             at.has_second ? at.second[i] : 0.0F);
         },
         [&](int k, const Moved& to) {
           const int i = begin + k;
@@ -144,7 +121,7 @@ BLOCK_NOINLINE_FN void move_piece(const Call& call, const Frame& f, int number, 
         if (at.has_second) to.second = load4(at.second, i);
         BLOCK_UNROLL(4)
         for (int j = 0; j < 4; ++j) {
-          const Moved one = moved<kRule>(s, rate, shrink, to.p.v[j], g.v[j] * factor, to.first.v[j], to.second.v[j]);
+          const Moved one = moved<Rule>(h, to.p.v[j], g.v[j] * factor, to.first.v[j], to.second.v[j]);
           to.p.v[j] = one.p;
           to.first.v[j] = one.first;
           to.second.v[j] = one.second;
@@ -159,31 +136,18 @@ BLOCK_NOINLINE_FN void move_piece(const Call& call, const Frame& f, int number, 
       });
 }
 
-template <int kRule>
+template <class Rule>
 BLOCK_FN void move_all(const Call& call, const Frame& f, int first_thread) {
   const int count = f.step->num_lr_ranges;
   BLOCK_UNROLL_BY(1)
-  for (int i = 0; i < count; ++i) move_piece<kRule>(call, f, i, first_thread);
+  for (int i = 0; i < count; ++i) move_piece<Rule>(call, f, i, first_thread);
 }
 
 BLOCK_OP int op_update(const Call& call, const Frame& f, int first_thread) {
-  switch (call.n[0]) {
-    case kSgd:
-      move_all<kSgd>(call, f, first_thread);
-      break;
-    case kAdam:
-      move_all<kAdam>(call, f, first_thread);
-      break;
-    case kAdamW:
-      move_all<kAdamW>(call, f, first_thread);
-      break;
-    case kLion:
-      move_all<kLion>(call, f, first_thread);
-      break;
-    default:
-      move_all<kRmsprop>(call, f, first_thread);
-      break;
-  }
+#define BLOCK_MOVE_ALL(name, Name) \
+  if (call.n[0] == k##Name) move_all<Name##Rule>(call, f, first_thread);
+  DEVICE_UPDATE_RULES(BLOCK_MOVE_ALL)
+#undef BLOCK_MOVE_ALL
   return 0;
 }
 
