@@ -15,6 +15,7 @@ namespace lanista::search {
 template <class Settings>
 class LearningSampler : public ReplayableSampler {
  public:
+  /// A sampler of `context` with these settings.
   LearningSampler(const Context& context, const Settings& settings)
       : ReplayableSampler(context),
         settings_(settings),
