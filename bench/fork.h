@@ -13,12 +13,11 @@ namespace lanista::bench {
 /// - state: a new state that shares the bytes
 /// - state-written: the same with the copy that its first update makes
 /// - fork: a copy of a self-tuning trial with another setting (BranchPoint::fork)
-/// - branch: a copy as another trial that does not tune itself (TrialRun::branch)
 /// - park: a state is stored in a checkpoint and restored for another trial, as in a fork of paused trials
 /// - step: one training step
 ///
-/// Further rows are ratios: to `copy`, and the percentage of the time of an epoch's steps that a fork, a branch or a
-/// park needs. Errors: those of train::TrialRun.
+/// Further rows are ratios: to `copy`, and the percentage of the time of an epoch's steps that a fork or a park
+/// needs. Errors: those of train::TrialRun.
 Result<void> fork(int repeats, bool json, std::ostream& out);
 
 }  // namespace lanista::bench

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "lanista/base/file_system.h"
+#include "support/base/temporary_folder.h"
 
 namespace lanista {
 namespace {
@@ -16,14 +17,10 @@ std::span<const std::byte> bytes(std::string_view text) { return std::as_bytes(s
 class ConfinedFiles : public testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = (std::filesystem::temp_directory_path() / "lanista_confined_XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    root_ = pattern;
     for (const char* name : {"/study", "/study/inner", "/victim"}) std::filesystem::create_directory(root_ + name);
     ASSERT_TRUE(real_file_system().write_file(key(), bytes("key")));
     fs_ = real_file_system().confined_to(study());
   }
-  void TearDown() override { std::filesystem::remove_all(root_); }
 
   std::string study(const std::string& name = "") const { return root_ + "/study" + (name.empty() ? "" : "/" + name); }
   std::string key() const { return root_ + "/victim/key"; }
@@ -50,7 +47,8 @@ class ConfinedFiles : public testing::Test {
     EXPECT_EQ(*real_file_system().list(root_ + "/victim"), std::vector<std::string>{"key"});
   }
 
-  std::string root_;
+  TemporaryFolder folder_{"confined"};
+  std::string root_ = folder_.path();
   std::shared_ptr<FileSystem> fs_;
 };
 

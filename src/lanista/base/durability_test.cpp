@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lanista/base/file_system.h"
+#include "support/base/temporary_folder.h"
 
 namespace {
 
@@ -42,13 +43,6 @@ std::span<const std::byte> bytes(std::string_view text) { return std::as_bytes(s
 
 class Durability : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (std::filesystem::temp_directory_path() / "lanista_sync_XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    root_ = pattern;
-  }
-  void TearDown() override { std::filesystem::remove_all(root_); }
-
   template <class Action>
   Names synced_by(const Action& action) {
     synced.clear();
@@ -58,7 +52,8 @@ class Durability : public testing::Test {
   std::string root_folder_name() const { return std::filesystem::path(root_).filename().string(); }
 
   FileSystem& fs_ = real_file_system();
-  std::string root_;
+  TemporaryFolder folder_{"sync"};
+  std::string root_ = folder_.path();
 };
 
 TEST_F(Durability, SyncsAppendedBytes) {

@@ -1,8 +1,10 @@
 #include "lanista/base/file_location.h"
 
+#include <dirent.h>
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <system_error>
 #include <utility>
 
@@ -76,6 +78,38 @@ const char* file_type_name(mode_t mode) {
 
 Error system_error(const std::string& action, const std::string& path, int error_number) {
   return Error{code_of(error_number), action + ": " + std::system_category().message(error_number), path};
+}
+
+Result<std::string> read_to_end(int fd, const std::string& path, std::uint64_t limit, const std::string& excess) {
+  std::string text;
+  std::array<char, 65536> buffer;
+  while (true) {
+    const ssize_t got = retry_on_eintr([&] { return ::read(fd, buffer.data(), buffer.size()); });
+    if (got < 0) return system_error("cannot read", path, errno);
+    if (got == 0) return text;
+    text.append(buffer.data(), static_cast<std::size_t>(got));
+    if (text.size() > limit) return Error{Code::kResourceExhausted, excess, path};
+  }
+}
+
+Result<std::vector<std::string>> names_in(Descriptor folder, const std::string& path) {
+  struct CloseFolder {
+    void operator()(DIR* d) const { ::closedir(d); }
+  };
+  const std::unique_ptr<DIR, CloseFolder> stream(::fdopendir(folder.get()));
+  if (!stream) return system_error("cannot list", path, errno);
+  static_cast<void>(folder.release());  // the stream owns it now
+  std::vector<std::string> names;
+  while (true) {
+    errno = 0;
+    const dirent* entry = ::readdir(stream.get());
+    if (entry == nullptr) break;
+    std::string name = entry->d_name;
+    if (name != "." && name != "..") names.push_back(std::move(name));
+  }
+  if (errno != 0) return system_error("cannot list", path, errno);
+  std::ranges::sort(names);
+  return names;
 }
 
 ConfiningFolder::ConfiningFolder(std::string path) : path_(std::move(path)), prefix_(path_) {

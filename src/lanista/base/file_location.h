@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -27,6 +28,13 @@ auto retry_on_eintr(Call call) {
 /// Makes the error of a failed system call. The message is `action` and the system's text for `error_number`; `where`
 /// is the path. The code is kNotFound, kAlreadyExists, kResourceExhausted (disk, memory or descriptors) or else kIo.
 Error system_error(const std::string& action, const std::string& path, int error_number);
+
+/// Returns the bytes of an open file from its position to its end. `path` is for messages. Errors: those of
+/// system_error(), and kResourceExhausted with the message `excess` if there are more than `limit` bytes.
+Result<std::string> read_to_end(int fd, const std::string& path, std::uint64_t limit, const std::string& excess);
+/// Returns the sorted names in an open folder, which it closes. `path` is for messages. Errors: those of
+/// system_error().
+Result<std::vector<std::string>> names_in(Descriptor folder, const std::string& path);
 
 /// A path, resolved as far as an open folder and a name in it.
 struct FileLocation {

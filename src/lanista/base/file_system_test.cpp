@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "support/base/faulty_file_system.h"
+#include "support/base/temporary_folder.h"
 
 namespace lanista {
 namespace {
@@ -20,17 +21,11 @@ std::span<const std::byte> bytes(std::string_view text) { return std::as_bytes(s
 
 class Files : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (std::filesystem::temp_directory_path() / "lanista_files_XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    root_ = pattern;
-  }
-  void TearDown() override { std::filesystem::remove_all(root_); }
-
   std::string at(const std::string& name) const { return root_ + "/" + name; }
 
   FileSystem& fs_ = real_file_system();
-  std::string root_;
+  TemporaryFolder folder_{"files"};
+  std::string root_ = folder_.path();
 };
 
 using RealFiles = Files;

@@ -1,20 +1,14 @@
 #include "lanista/base/log_sink.h"
 
+#include "lanista/base/enum_table.h"
+
 namespace lanista {
 namespace {
 
 std::string_view level_name(Level level) {
-  switch (level) {
-    case Level::kDebug:
-      return "debug";
-    case Level::kInfo:
-      return "info";
-    case Level::kWarning:
-      return "warning";
-    case Level::kError:
-      return "error";
-  }
-  return "error";
+  static constexpr EnumTable<Level, std::string_view, 4> kNames{
+      {{Level::kDebug, "debug"}, {Level::kInfo, "info"}, {Level::kWarning, "warning"}, {Level::kError, "error"}}};
+  return entry_of(kNames, level);
 }
 
 // The JSON text of a value. A path or a message may have any bytes, and an event must be printable.

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "lanista/base/edit_distance.h"
+#include "lanista/base/enum_table.h"
 
 namespace lanista {
 
@@ -23,23 +24,16 @@ Error invalid(const OptionSpec& spec, const std::string& message) {
 }
 
 std::string_view element_name(Kind kind) {
-  switch (kind) {
-    case Kind::kBool:
-      return "true or false";
-    case Kind::kInt:
-    case Kind::kIntList:
-      return "a whole number";
-    case Kind::kReal:
-    case Kind::kRealList:
-      return "a number";
-    case Kind::kText:
-    case Kind::kTextList:
-      return "a text";
-    case Kind::kMap:
-    case Kind::kMapList:
-      return "a map from names to values";
-  }
-  return "";
+  static constexpr EnumTable<Kind, std::string_view, 9> kNames{{{Kind::kBool, "true or false"},
+                                                                {Kind::kInt, "a whole number"},
+                                                                {Kind::kIntList, "a whole number"},
+                                                                {Kind::kReal, "a number"},
+                                                                {Kind::kRealList, "a number"},
+                                                                {Kind::kText, "a text"},
+                                                                {Kind::kTextList, "a text"},
+                                                                {Kind::kMap, "a map from names to values"},
+                                                                {Kind::kMapList, "a map from names to values"}}};
+  return entry_of(kNames, kind);
 }
 
 std::string number_text(double v) {

@@ -1,4 +1,3 @@
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -8,6 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <limits>
 #include <utility>
 
 #include "lanista/base/file_location.h"
@@ -92,14 +92,7 @@ class PosixFileSystem final : public FileSystem {
     if (offset > 0 && ::lseek(fd.get(), static_cast<off_t>(offset), SEEK_SET) < 0) {
       return system_error("cannot read from byte " + std::to_string(offset), path, errno);
     }
-    std::string text;
-    std::array<char, 65536> buffer;
-    while (true) {
-      const ssize_t got = retry_on_eintr([&] { return ::read(fd.get(), buffer.data(), buffer.size()); });
-      if (got < 0) return system_error("cannot read", path, errno);
-      if (got == 0) return text;
-      text.append(buffer.data(), static_cast<std::size_t>(got));
-    }
+    return read_to_end(fd.get(), path, std::numeric_limits<std::uint64_t>::max(), "");
   }
 
   Result<void> write_file(const std::string& path, std::span<const std::byte> data) override {
@@ -164,24 +157,8 @@ class PosixFileSystem final : public FileSystem {
   }
 
   Result<std::vector<std::string>> list(const std::string& folder) override {
-    struct CloseFolder {
-      void operator()(DIR* d) const { ::closedir(d); }
-    };
     LANISTA_ASSIGN(Descriptor fd, open(folder, O_RDONLY | O_DIRECTORY, "cannot list"));
-    const std::unique_ptr<DIR, CloseFolder> stream(::fdopendir(fd.get()));
-    if (!stream) return system_error("cannot list", folder, errno);
-    static_cast<void>(fd.release());  // the stream owns it now
-    std::vector<std::string> names;
-    while (true) {
-      errno = 0;
-      const dirent* entry = ::readdir(stream.get());
-      if (entry == nullptr) break;
-      std::string name = entry->d_name;
-      if (name != "." && name != "..") names.push_back(std::move(name));
-    }
-    if (errno != 0) return system_error("cannot list", folder, errno);
-    std::sort(names.begin(), names.end());
-    return names;
+    return names_in(std::move(fd), folder);
   }
 
   bool exists(const std::string& path) override {

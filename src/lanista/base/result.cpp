@@ -1,5 +1,7 @@
 #include "lanista/base/result.h"
 
+#include "lanista/base/enum_table.h"
+
 namespace lanista {
 
 InternalError::InternalError(const std::string& message, std::source_location where)
@@ -10,35 +12,20 @@ void fail_check(const char* condition, const std::string& message, std::source_l
 }
 
 std::string_view code_name(Code code) {
-  switch (code) {
-    case Code::kInvalidArgument:
-      return "invalid_argument";
-    case Code::kNotFound:
-      return "not_found";
-    case Code::kAlreadyExists:
-      return "already_exists";
-    case Code::kNotApplicable:
-      return "not_applicable";
-    case Code::kOutOfRange:
-      return "out_of_range";
-    case Code::kResourceExhausted:
-      return "resource_exhausted";
-    case Code::kFailedPrecondition:
-      return "failed_precondition";
-    case Code::kDataLoss:
-      return "data_loss";
-    case Code::kUnavailable:
-      return "unavailable";
-    case Code::kUnimplemented:
-      return "unimplemented";
-    case Code::kIo:
-      return "io";
-    case Code::kCancelled:
-      return "cancelled";
-    case Code::kInternal:
-      return "internal";
-  }
-  return "internal";
+  static constexpr EnumTable<Code, std::string_view, 13> kNames{{{Code::kInvalidArgument, "invalid_argument"},
+                                                                 {Code::kNotFound, "not_found"},
+                                                                 {Code::kAlreadyExists, "already_exists"},
+                                                                 {Code::kNotApplicable, "not_applicable"},
+                                                                 {Code::kOutOfRange, "out_of_range"},
+                                                                 {Code::kResourceExhausted, "resource_exhausted"},
+                                                                 {Code::kFailedPrecondition, "failed_precondition"},
+                                                                 {Code::kDataLoss, "data_loss"},
+                                                                 {Code::kUnavailable, "unavailable"},
+                                                                 {Code::kUnimplemented, "unimplemented"},
+                                                                 {Code::kIo, "io"},
+                                                                 {Code::kCancelled, "cancelled"},
+                                                                 {Code::kInternal, "internal"}}};
+  return entry_of(kNames, code);
 }
 
 Failure::Failure(Error error) : error_(new Error(std::move(error))) {}

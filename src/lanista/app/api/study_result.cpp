@@ -1,30 +1,28 @@
 #include "lanista/study_result.h"
 
+#include <algorithm>
+
 #include "lanista/app/api/guarded.h"
 #include "lanista/app/cli/load.h"
 #include "lanista/app/report/facts.h"
+#include "lanista/base/enum_table.h"
 #include "lanista/model/graph/text.h"
 
 namespace lanista {
 namespace {
 
+using study::OutcomeKind;
+
+constexpr EnumTable<OutcomeKind, TrialState, 6> kStates{{{OutcomeKind::kSucceeded, TrialState::kSucceeded},
+                                                         {OutcomeKind::kStopped, TrialState::kStopped},
+                                                         {OutcomeKind::kFailed, TrialState::kFailed},
+                                                         {OutcomeKind::kCancelled, TrialState::kCancelled},
+                                                         {OutcomeKind::kDuplicate, TrialState::kDuplicate},
+                                                         {OutcomeKind::kPrunedByRule, TrialState::kPrunedByRule}}};
+
 TrialState state_of(const study::TrialView& trial) {
   if (!trial.outcome) return trial.paused ? TrialState::kPaused : TrialState::kRunning;
-  switch (trial.outcome->kind) {
-    case study::OutcomeKind::kSucceeded:
-      return TrialState::kSucceeded;
-    case study::OutcomeKind::kStopped:
-      return TrialState::kStopped;
-    case study::OutcomeKind::kFailed:
-      return TrialState::kFailed;
-    case study::OutcomeKind::kCancelled:
-      return TrialState::kCancelled;
-    case study::OutcomeKind::kDuplicate:
-      return TrialState::kDuplicate;
-    case study::OutcomeKind::kPrunedByRule:
-      return TrialState::kPrunedByRule;
-  }
-  return TrialState::kFailed;
+  return entry_of(kStates, trial.outcome->kind);
 }
 
 Measurement measurement_of(const study::Measurement& measurement) {
@@ -73,25 +71,9 @@ StudyResult result_of_view(const study::StudyView& view) {
 }  // namespace
 
 std::string_view state_name(TrialState state) {
-  switch (state) {
-    case TrialState::kRunning:
-      return "running";
-    case TrialState::kPaused:
-      return "paused";
-    case TrialState::kSucceeded:
-      return study::outcome_name(study::OutcomeKind::kSucceeded);
-    case TrialState::kStopped:
-      return study::outcome_name(study::OutcomeKind::kStopped);
-    case TrialState::kFailed:
-      return study::outcome_name(study::OutcomeKind::kFailed);
-    case TrialState::kCancelled:
-      return study::outcome_name(study::OutcomeKind::kCancelled);
-    case TrialState::kDuplicate:
-      return study::outcome_name(study::OutcomeKind::kDuplicate);
-    case TrialState::kPrunedByRule:
-      return study::outcome_name(study::OutcomeKind::kPrunedByRule);
-  }
-  return "failed";
+  const auto ended = std::ranges::find(kStates, state, &std::pair<study::OutcomeKind, TrialState>::second);
+  if (ended != kStates.end()) return study::outcome_name(ended->first);
+  return state == TrialState::kRunning ? "running" : "paused";
 }
 
 Result<StudyResult> read_study(const std::string& folder) {

@@ -9,6 +9,7 @@
 #include "lanista/app/cli/model_verbs.h"
 #include "lanista/app/cli/profiles_verbs.h"
 #include "lanista/app/cli/stored_assessment.h"
+#include "lanista/base/enum_table.h"
 #include "lanista/engine/local/worker_executor.h"
 #include "lanista/exec/kernels/kernels.h"
 
@@ -33,17 +34,9 @@ Result<void> check_threads(const study::StudyConfig& config, const cli::WorkerOv
                has_hosts ? "cluster" : "run.isolation"};
 }
 
-RunEnd run_end_of(engine::RunEnd end) {
-  switch (end) {
-    case engine::RunEnd::kDone:
-      return RunEnd::kDone;
-    case engine::RunEnd::kPaused:
-      return RunEnd::kPaused;
-    case engine::RunEnd::kStoppedByUser:
-      return RunEnd::kStoppedByUser;
-  }
-  return RunEnd::kDone;
-}
+constexpr EnumTable<engine::RunEnd, RunEnd, 3> kRunEnds{{{engine::RunEnd::kDone, RunEnd::kDone},
+                                                         {engine::RunEnd::kPaused, RunEnd::kPaused},
+                                                         {engine::RunEnd::kStoppedByUser, RunEnd::kStoppedByUser}}};
 
 std::string outcome_text(const study::Outcome& outcome) {
   return std::string(study::outcome_name(outcome.kind)) + (outcome.reason.empty() ? "" : ": " + outcome.reason);
@@ -207,7 +200,7 @@ Result<void> StudySession::write_outputs(const engine::StudyView& view) {
 Result<RunSummary> StudySession::run(engine::Engine& engine) {
   LANISTA_ASSIGN(engine::RunResult result, engine.run());
   const bool by_token = result.end == engine::RunEnd::kPaused && pause_ != 0;
-  const RunSummary summary{run_end_of(result.end), by_token ? "stop request" : std::move(result.reason)};
+  const RunSummary summary{entry_of(kRunEnds, result.end), by_token ? "stop request" : std::move(result.reason)};
   if (summary.end != RunEnd::kPaused) LANISTA_TRY(write_outputs(engine.view()));
   send_warnings();
   return summary;

@@ -22,33 +22,17 @@ namespace {
 using nlohmann::json;
 
 struct Counts {
-  std::size_t running = 0, paused = 0, finished = 0, stopped = 0, failed = 0, cancelled = 0, implied = 0;
+  std::size_t running = 0, paused = 0;
+  study::TrainingCounts ended;
 };
 
 Counts count(const study::StudyView& view) {
   Counts counts;
   for (const auto& trial : view.trials) {
-    if (!trial.outcome) {
+    if (trial.outcome) {
+      counts.ended.count(trial.outcome->kind);
+    } else {
       ++(trial.paused ? counts.paused : counts.running);
-      continue;
-    }
-    switch (trial.outcome->kind) {
-      case study::OutcomeKind::kSucceeded:
-      case study::OutcomeKind::kDuplicate:
-        ++counts.finished;
-        break;
-      case study::OutcomeKind::kStopped:
-        ++counts.stopped;
-        break;
-      case study::OutcomeKind::kFailed:
-        ++counts.failed;
-        break;
-      case study::OutcomeKind::kCancelled:
-        ++counts.cancelled;
-        break;
-      case study::OutcomeKind::kPrunedByRule:
-        ++counts.implied;
-        break;
     }
   }
   return counts;
@@ -182,11 +166,11 @@ json status_json(const std::string& folder, const study::StudyView& view) {
            {"trials", view.trials.size()},
            {"under_way", counts.running},
            {"paused", counts.paused},
-           {"finished", counts.finished},
-           {"stopped", counts.stopped},
-           {"failed", counts.failed},
-           {"cancelled", counts.cancelled},
-           {"implied", counts.implied},
+           {"finished", counts.ended.succeeded + counts.ended.duplicate},
+           {"stopped", counts.ended.stopped},
+           {"failed", counts.ended.failed},
+           {"cancelled", counts.ended.cancelled},
+           {"implied", counts.ended.implied},
            {"steps", view.steps},
            {"seconds", view.seconds},
            {"ended", view.end_reason.has_value()}};
@@ -263,13 +247,14 @@ std::string status_text(const std::string& folder, const study::StudyView& view)
   const Counts counts = count(view);
   std::string text =
       folder + "  " + (view.end_reason ? "ended (" + *view.end_reason + ")" : std::string("not ended")) + "  " +
-      std::to_string(view.trials.size()) + " trials: " + std::to_string(counts.finished) + " finished, " +
-      std::to_string(counts.stopped) + " stopped, " + std::to_string(counts.failed) + " failed, " +
+      std::to_string(view.trials.size()) +
+      " trials: " + std::to_string(counts.ended.succeeded + counts.ended.duplicate) + " finished, " +
+      std::to_string(counts.ended.stopped) + " stopped, " + std::to_string(counts.ended.failed) + " failed, " +
       std::to_string(counts.running) + " under way" +
       (counts.paused > 0 ? ", " + std::to_string(counts.paused) + " paused" : "") +
-      (counts.cancelled > 0 ? ", " + std::to_string(counts.cancelled) + " cancelled" : "") +
-      (counts.implied > 0 ? ", " + std::to_string(counts.implied) + " pruned by rules, not trained" : "") + "  " +
-      clock_text(view.seconds);
+      (counts.ended.cancelled > 0 ? ", " + std::to_string(counts.ended.cancelled) + " cancelled" : "") +
+      (counts.ended.implied > 0 ? ", " + std::to_string(counts.ended.implied) + " pruned by rules, not trained" : "") +
+      "  " + clock_text(view.seconds);
   if (const auto ranked = study::ranking(view); !ranked.empty()) {
     const auto& best = view.trials[ranked.front().value - 1];
     const auto& metric = view.config.goals.front().metric;

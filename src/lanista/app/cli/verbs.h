@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace lanista::cli {
 
@@ -47,5 +48,17 @@ CLI::Validator number_between(double least, double most);
 
 /// Returns the text for the end of a help text: the line "examples:" and then one example a line.
 std::string examples(std::initializer_list<const char*> lines);
+
+/// Adds a verb with examples to `parent`. Returns it with its request, which its options fill. Parsing the verb writes
+/// the result of `run(request)` to `code`, which must outlive `parent`.
+template <class Request, class Run>
+std::pair<CLI::App&, Request&> add_verb(CLI::App& parent, int& code, const char* name, const char* help,
+                                        std::initializer_list<const char*> lines, Run run) {
+  const auto request = std::make_shared<Request>();
+  CLI::App& verb = *parent.add_subcommand(name, help);
+  verb.footer(examples(lines));
+  verb.callback([request, run, &code] { code = run(*request); });
+  return {verb, *request};
+}
 
 }  // namespace lanista::cli

@@ -10,11 +10,9 @@
 namespace lanista::cli {
 
 void add_machine_verbs(CLI::App& app, int& code) {
-  auto& doctor_verb = *app.add_subcommand("doctor", "Print what this machine has and what limits a run.");
-  auto json = std::make_shared<bool>(false);
-  doctor_verb.add_flag("--json", *json, "Print JSON.");
-  doctor_verb.footer(examples({"lanista doctor"}));
-  doctor_verb.callback([json, &code] { code = doctor(*json); });
+  auto [doctor_verb, json] = add_verb<bool>(app, code, "doctor", "Print what this machine has and what limits a run.",
+                                            {"lanista doctor"}, doctor);
+  doctor_verb.add_flag("--json", json, "Print JSON.");
 
   auto& bench_verb = *app.add_subcommand("bench", "Run a benchmark (lanista-bench).");
   bench_verb.add_option("arguments", "Arguments of lanista-bench, as lanista bench --help lists them.");

@@ -281,22 +281,17 @@ void add_resume(CLI::App& app, int& code) {
 }
 
 void add_repeat(CLI::App& app, int& code) {
-  auto request = std::make_shared<RepeatRequest>();
-  auto& verb = *app.add_subcommand("repeat", "Train one trial again, alone, and compare its results with the study.");
-  verb.add_option("target", request->target, "Trial as DIR#NUMBER.")->required();
-  verb.add_option("--out", request->out, "Folder for its model package (default: none).");
-  verb.footer(examples({"lanista repeat 'studies/digits-1#12'", "lanista repeat 'studies/digits-1#12' --out twelve"}));
-  verb.callback([request, &code] { code = repeat_trial(*request); });
+  auto [verb, request] = add_verb<RepeatRequest>(
+      app, code, "repeat", "Train one trial again, alone, and compare its results with the study.",
+      {"lanista repeat 'studies/digits-1#12'", "lanista repeat 'studies/digits-1#12' --out twelve"}, repeat_trial);
+  verb.add_option("target", request.target, "Trial as DIR#NUMBER.")->required();
+  verb.add_option("--out", request.out, "Folder for its model package (default: none).");
 }
 
 }  // namespace
 
 void add_study_verbs(CLI::App& app, int& code) {
-  add_run(app, code);
-  add_plan(app, code);
-  add_simulate(app, code);
-  add_resume(app, code);
-  add_repeat(app, code);
+  for (const auto add : {add_run, add_plan, add_simulate, add_resume, add_repeat}) add(app, code);
 }
 
 }  // namespace lanista::cli

@@ -62,18 +62,18 @@ void add_trust_verbs(CLI::App& app, int& code) {
   auto& trust = *app.add_subcommand("trust", "Your private list of code that study files may run: add, ls, rm.");
   trust.require_subcommand(1);
   trust.footer(examples({"lanista trust add train.py", "lanista trust ls"}));
-  auto added = std::make_shared<std::string>(), removed = std::make_shared<std::string>();
-  auto& add = *trust.add_subcommand("add", "Allow a file, or a folder with all its files, by hash.");
-  add.add_option("path", *added, "File or folder; a changed byte makes it forbidden again.")->required();
-  add.footer(examples({"lanista trust add train.py", "lanista trust add plugins/"}));
-  add.callback([added, &code] { code = exit_code(add_code(*added)); });
+  auto [add, added] =
+      add_verb<std::string>(trust, code, "add", "Allow a file, or a folder with all its files, by hash.",
+                            {"lanista trust add train.py", "lanista trust add plugins/"},
+                            [](const std::string& path) { return exit_code(add_code(path)); });
+  add.add_option("path", added, "File or folder; a changed byte makes it forbidden again.")->required();
   auto& ls = *trust.add_subcommand("ls", "List the allowed code: hash, and path when it was added.");
   ls.footer(examples({"lanista trust ls"}));
   ls.callback([&code] { code = exit_code(list_code()); });
-  auto& rm = *trust.add_subcommand("rm", "Remove code from the list.");
-  rm.add_option("code", *removed, "Hash as `ls` prints it, or path.")->required();
-  rm.footer(examples({"lanista trust rm train.py"}));
-  rm.callback([removed, &code] { code = exit_code(remove_code(*removed)); });
+  auto [rm, removed] =
+      add_verb<std::string>(trust, code, "rm", "Remove code from the list.", {"lanista trust rm train.py"},
+                            [](const std::string& entry) { return exit_code(remove_code(entry)); });
+  rm.add_option("code", removed, "Hash as `ls` prints it, or path.")->required();
 }
 
 }  // namespace lanista::cli

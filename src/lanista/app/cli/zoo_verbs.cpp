@@ -11,6 +11,7 @@
 #include "lanista/app/cli/session.h"
 #include "lanista/app/cli/terminal.h"
 #include "lanista/app/cli/text_table.h"
+#include "lanista/base/enum_table.h"
 #include "lanista/engine/core/onnx_file.h"
 #include "lanista/engine/core/zoo_task.h"
 #include "lanista/io/data/unfitted_spec.h"
@@ -189,19 +190,11 @@ std::string start_text(const zoo::WarmStart& start, const graph::Graph& child) {
   return out + "\n";
 }
 
-const char* state_name(zoo::AddResult::State state) {
-  switch (state) {
-    case zoo::AddResult::State::kLive:
-      return "added";
-    case zoo::AddResult::State::kKnown:
-      return "known";
-    case zoo::AddResult::State::kRefused:
-      return "refused";
-    case zoo::AddResult::State::kQuarantined:
-      return "quarantined";
-  }
-  return "";
-}
+using AddState = zoo::AddResult::State;
+constexpr EnumTable<AddState, const char*, 4> kAddStates{{{AddState::kLive, "added"},
+                                                          {AddState::kKnown, "known"},
+                                                          {AddState::kRefused, "refused"},
+                                                          {AddState::kQuarantined, "quarantined"}}};
 
 Result<int> list(const ZooRequest& request) {
   LANISTA_ASSIGN(const Store store, Store::open(request.zoo, Store::Mode::kRead));
@@ -236,10 +229,12 @@ Result<int> add(const ZooAddRequest& request) {
                             quality->metric, quality->chance, request.model.target, std::move(given.facts)},
                            graph::builtin_ops(), static_cast<std::int64_t>(std::time(nullptr))));
   if (request.json) {
-    std::cout << json_line(
-        {{"id", added.id}, {"state", state_name(added.state)}, {"why", added.why}, {"replaced", added.replaced}});
+    std::cout << json_line({{"id", added.id},
+                            {"state", entry_of(kAddStates, added.state)},
+                            {"why", added.why},
+                            {"replaced", added.replaced}});
   } else {
-    std::cout << printable(std::string(state_name(added.state)) + " " + added.id +
+    std::cout << printable(std::string(entry_of(kAddStates, added.state)) + " " + added.id +
                            (added.why.empty() ? "" : ": " + added.why))
               << "\n";
     for (const std::string& id : added.replaced) std::cout << "replaced " << printable(id) << "\n";

@@ -13,19 +13,14 @@ namespace {
 using studyfile::testing::kSpace;
 using studyfile::testing::read;
 using studyfile::testing::study_text;
-using testing::Bench;
-using testing::kFolder;
-using testing::small_data;
-using testing::small_study;
+using namespace testing;
 
 /// small_study over a blueprint, mutators included.
 study::StudyConfig study_over_space(std::int64_t trials) {
   study::StudyConfig config = small_study(trials);
   config.model.base.clear();
   config.model.space = read(study_text(kSpace)).model.space;
-  auto resolved = studyfile::read_study(studyfile::write_study(config), "tiny.yaml");
-  LANISTA_CHECK(resolved.ok(), resolved ? "" : resolved.error().text());
-  return *std::move(resolved);
+  return testing::resolved(config);
 }
 
 const FakeOptions kFake{.workers = 2, .checkpoint_one_in = 3, .fail_one_in = 6, .nan_one_in = 6};

@@ -29,39 +29,28 @@ std::string log_of(Bench& bench) { return *bench.disk.read(kFolder + "/log/00000
 // A kill after every record, complete and torn. The resumed process would measure other speeds.
 TEST(MultiDeviceStudy, ResumesIdenticallyAfterKillAtAnyRecord) {
   DevicesBench reference;
-  std::vector<testing::Files> snapshots;
-  testing::WatchedFileSystem fs(reference.disk);
-  fs.on_change = [&] { snapshots.push_back(reference.disk.files()); };
-  ASSERT_TRUE(reference.run(small_study(), kUsualFaults, fs));
+  const auto snapshots =
+      testing::snapshots_of(reference, [&](FileSystem& fs) { return reference.run(small_study(), kUsualFaults, fs); });
   EXPECT_EQ(reference.num_device_measurements, 1);
-  snapshots.push_back(reference.disk.files());
   std::map<std::string, int> trained;
   for (const TrialView& trial : reference.view().trials) ++trained[trial.device];
   ASSERT_EQ(trained.size(), 2U);
   ASSERT_TRUE(trained["cpu"] >= 2 && trained["gpu"] >= 2);
 
-  const std::string path = kFolder + "/log/000001.log";
-  std::size_t before = 0, kills = 0;
-  for (const testing::Files& moment : snapshots) {
-    const auto log = moment.find(path);
-    if (log == moment.end() || log->second.size() == before) continue;
-    before = log->second.size();
-    for (const bool torn : {false, true}) {
-      DevicesBench bench;
-      testing::put_all(bench.disk, moment);
-      const std::string& whole = snapshots.back().at(path);
-      if (torn) bench.disk.put(path, whole.substr(0, std::min(whole.size() - 1, before + 5)));
-      const auto view = fold(*store::read_log(bench.disk, kFolder));
-      const bool is_measured = view && !view->numerics.is_null();
-      if (is_measured) bench.speeds = {{9e9, 9e9}, {1, 1}};
-      FakeOptions options = kUsualFaults;
-      options.seed = ++kills;
-      options.workers = static_cast<std::int64_t>(kills % 3) + 1;
-      const auto summary = bench.resume(options);
-      ASSERT_TRUE(summary.ok()) << "cut after byte " << before << ": " << summary.error().text();
-      ASSERT_EQ(bench.num_device_measurements, is_measured ? 0 : 1);
-      ASSERT_EQ(bench.canonical(), reference.canonical()) << "cut after byte " << before;
-    }
+  std::size_t kills = 0;
+  for (const testing::Files& moment : testing::with_torn_records(snapshots)) {
+    DevicesBench bench;
+    testing::put_all(bench.disk, moment);
+    const auto view = fold(*store::read_log(bench.disk, kFolder));
+    const bool is_measured = view && !view->numerics.is_null();
+    if (is_measured) bench.speeds = {{9e9, 9e9}, {1, 1}};
+    FakeOptions options = kUsualFaults;
+    options.seed = ++kills;
+    options.workers = static_cast<std::int64_t>(kills % 3) + 1;
+    const auto summary = bench.resume(options);
+    ASSERT_TRUE(summary.ok()) << "cut " << kills << ": " << summary.error().text();
+    ASSERT_EQ(bench.num_device_measurements, is_measured ? 0 : 1);
+    ASSERT_EQ(bench.canonical(), reference.canonical()) << "cut " << kills;
   }
   EXPECT_GT(kills, 200U);
 }

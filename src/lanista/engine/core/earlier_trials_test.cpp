@@ -275,18 +275,8 @@ TEST(EarlierTrials, KeepResumptionExact) {
   const auto earlier = import_from(earlier_study(), small_study())->earlier;
   const study::StudyConfig config = small_study(10);
   Bench whole;
-  std::vector<testing::Files> snapshots;
-  testing::WatchedFileSystem fs(whole.disk);
-  const std::string log = kFolder + "/log/000001.log";
-  std::size_t before = 0;
-  fs.on_change = [&] {
-    const auto& files = whole.disk.files();
-    const auto found = files.find(log);
-    if (found == files.end() || found->second.size() == before) return;
-    before = found->second.size();
-    snapshots.push_back(files);
-  };
-  ASSERT_TRUE(run_with(whole, fs, config, earlier));
+  const auto snapshots = testing::with_new_records(
+      testing::snapshots_of(whole, [&](FileSystem& fs) { return run_with(whole, fs, config, earlier); }));
   ASSERT_GT(snapshots.size(), 30U);
   const std::string canonical = whole.canonical();
   EXPECT_NE(canonical.find("\"earlier\""), std::string::npos);

@@ -13,8 +13,7 @@ namespace {
 
 using study::OutcomeKind;
 using study::TrialView;
-using testing::Bench;
-using testing::kFolder;
+using namespace testing;
 
 const std::vector<std::int64_t> kRungs{1, 2, 4};
 
@@ -81,9 +80,7 @@ study::StudyConfig study_of(const RandomSetup& setup, bool closes_rungs_early) {
     config.stop.options["trials"] = 8;
   }
   if (closes_rungs_early) config.implied = {{std::string(study::kWhenRungDecided), "", true}};
-  auto resolved = studyfile::read_study(studyfile::write_study(config), "decided.yaml");
-  LANISTA_CHECK(resolved.ok(), resolved ? "" : resolved.error().text());
-  return *std::move(resolved);
+  return testing::resolved(config);
 }
 
 Result<RunResult> run(Bench& bench, const RandomSetup& setup, bool closes_rungs_early, FakeOptions options,
@@ -91,12 +88,7 @@ Result<RunResult> run(Bench& bench, const RandomSetup& setup, bool closes_rungs_
   options.fail_one_in = setup.fail_one_in;
   FakeExecutor fake = bench.executor(fs, options);
   CoarseMetricExecutor coarse(fake, setup.seed, setup.best_probability);
-  const study::StudyConfig config = study_of(setup, closes_rungs_early);
-  auto engine = resumes ? Engine::resume(kFolder, {}, bench.numerics, bench.services(fs, coarse))
-                        : Engine::create(kFolder, config, studyfile::write_study(config), bench.numerics,
-                                         bench.services(fs, coarse));
-  if (!engine) return std::move(engine).error();
-  return (*engine)->run();
+  return bench.run(study_of(setup, closes_rungs_early), coarse, fs, resumes);
 }
 
 const FakeOptions kNoFailures{.workers = 2, .checkpoint_one_in = 3};
@@ -156,22 +148,15 @@ TEST(EarlyRungClosingStudy, HasSameSurvivorsAndWinnerAndTrainsLess) {
 }
 
 TEST(EarlyRungClosingStudy, ResumesIdenticallyAfterKillAtAnyRecord) {
-  const std::string path = kFolder + "/log/000001.log";
   RandomSetup setup;
   setup.best_probability = 0.5;
   setup.trials = 12;
   Bench whole;
-  std::vector<testing::Files> snapshots;
-  testing::WatchedFileSystem fs(whole.disk);
-  fs.on_change = [&] { snapshots.push_back(whole.disk.files()); };
-  ASSERT_TRUE(run(whole, setup, true, kNoFailures, fs).ok());
+  const auto snapshots =
+      testing::snapshots_of(whole, [&](FileSystem& fs) { return run(whole, setup, true, kNoFailures, fs); });
   ASSERT_GT(std::ranges::count_if(whole.view().trials, is_implied), 3);
-  std::size_t before = 0;
   std::uint64_t cut = 0;
-  for (const testing::Files& moment : snapshots) {
-    const auto log = moment.find(path);
-    if (log == moment.end() || log->second.size() == before) continue;
-    before = log->second.size();
+  for (const testing::Files& moment : testing::with_new_records(snapshots)) {
     Bench bench;
     testing::put_all(bench.disk, moment);
     FakeOptions options = kNoFailures;
@@ -180,8 +165,8 @@ TEST(EarlyRungClosingStudy, ResumesIdenticallyAfterKillAtAnyRecord) {
 
     const auto summary = run(bench, setup, true, options, bench.disk, true);
 
-    ASSERT_TRUE(summary.ok()) << "cut after byte " << before << ": " << summary.error().text();
-    ASSERT_EQ(bench.canonical(), whole.canonical()) << "cut after byte " << before;
+    ASSERT_TRUE(summary.ok()) << "cut " << cut << ": " << summary.error().text();
+    ASSERT_EQ(bench.canonical(), whole.canonical()) << "cut " << cut;
   }
   EXPECT_GT(cut, 40U);
 }

@@ -95,15 +95,8 @@ TEST(StudyEnsemble, ChangesNoTrial) {
 /// The files on the disk before every change of a file, from the first change of best/ on.
 std::vector<testing::Files> snapshots_of_study_end(const study::StudyConfig& config) {
   Bench bench;
-  std::vector<testing::Files> snapshots;
-  testing::WatchedFileSystem fs(bench.disk);
-  fs.on_change = [&] {
-    snapshots.push_back(bench.disk.files());
-    if (snapshots.size() > 40) snapshots.erase(snapshots.begin());
-  };
-  LANISTA_CHECK(bench.run(config, kWithBlendGain, fs).ok(), "it runs undisturbed");
-  snapshots.push_back(bench.disk.files());
-  return snapshots;
+  const auto all = testing::snapshots_of(bench, [&](FileSystem& fs) { return bench.run(config, kWithBlendGain, fs); });
+  return {all.end() - 41, all.end()};
 }
 
 TEST(StudyEnsemble, IsSameAfterKillAtStudyEnd) {

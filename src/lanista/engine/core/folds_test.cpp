@@ -255,14 +255,11 @@ TEST(FoldedStudy, ResumesIdenticallyAfterKillAtAnyMoment) {
   config.keep.ensemble = 4;
   Bench reference;
   reference.data = folded_data(3);
-  testing::WatchedFileSystem watched(reference.disk);
-  std::vector<testing::Files> snapshots;
-  watched.on_change = [&] { snapshots.push_back(reference.disk.files()); };
-  ASSERT_TRUE(reference.run(config, options, watched).ok());
+  auto snapshots = testing::snapshots_of(reference, [&](FileSystem& fs) { return reference.run(config, options, fs); });
   const testing::Files best = best_files(reference.disk);
   EXPECT_TRUE(best.contains(kFolder + "/best/members/1.graph"));
-  const auto has_log = std::ranges::find_if(
-      snapshots, [](const testing::Files& files) { return files.contains(kFolder + "/log/000001.log"); });
+  const auto has_log =
+      std::ranges::find_if(snapshots, [](const testing::Files& files) { return files.contains(testing::kLog); });
   snapshots.erase(snapshots.begin(), has_log + 2);
   ASSERT_GT(snapshots.size(), 100U);
 
@@ -271,10 +268,7 @@ TEST(FoldedStudy, ResumesIdenticallyAfterKillAtAnyMoment) {
     bench.data = folded_data(3);
     testing::put_all(bench.disk, snapshots[cut]);
     options.seed = cut;
-    FakeExecutor executor = bench.executor(bench.disk, options);
-    auto engine = Engine::resume(kFolder, {}, bench.numerics, bench.services(bench.disk, executor));
-    ASSERT_TRUE(engine.ok()) << "cut before change " << cut << ": " << engine.error().text();
-    const auto summary = (*engine)->run();
+    const auto summary = bench.resume(options);
     ASSERT_TRUE(summary.ok()) << "cut before change " << cut << ": " << summary.error().text();
     ASSERT_EQ(bench.canonical(), reference.canonical()) << "cut before change " << cut;
     ASSERT_EQ(best_files(bench.disk), best) << "cut before change " << cut;

@@ -28,13 +28,7 @@ study::StudyConfig forking_study(std::int64_t epochs, std::int64_t slots) {
   config.train.measured.keep = study::kKeepLast;
   config.strategy = {"pbt", slots, {{"population", 7}, {"interval", 2}}};
   config.stop = {"none", Options::object()};
-  auto resolved = studyfile::read_study(studyfile::write_study(config), "forking.yaml");
-  LANISTA_CHECK(resolved.ok(), resolved ? "" : resolved.error().text());
-  return *std::move(resolved);
-}
-
-CustomStudy configured(const study::StudyConfig& config) {
-  return {config, [config](const auto& models) { return *make_strategy(config, models); }};
+  return testing::resolved(config);
 }
 
 /// Random members of groups, with forks from any trial that is paused at the same epoch. The order is random, so some
@@ -173,7 +167,7 @@ TEST(Lineage, NamesTrainingTrialOfEveryEpoch) {
 }
 
 TEST(ForkedTrials, ResumeExactlyAfterKills) {
-  testing::expect_resumes_from_every_change(configured(forking_study(6, 3)), 15);
+  testing::expect_resumes_from_every_change(testing::as_configured(forking_study(6, 3)), 15);
   std::int64_t forks = 0, trials = 0;
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {
     Bench bench;
@@ -190,19 +184,15 @@ TEST(ForkedTrials, ResumeExactlyAfterKills) {
 
 TEST(ForkedTrials, AreIndependentOfWorkersAndArrivalOrder) {
   for (std::uint64_t seed = 0; seed <= 6; ++seed) {
-    std::set<std::string> ends;
-    for (std::uint64_t other = 0; other < 4; ++other) {
-      Bench bench;
-      ASSERT_TRUE((seed == 0 ? configured(forking_study(6, 4)) : random_fork_study(seed)).run_study(bench, other).ok());
-      ends.insert(bench.canonical());
-    }
-    EXPECT_EQ(ends.size(), 1U) << seed;
+    SCOPED_TRACE(seed);
+    testing::expect_independent_of_workers(
+        (seed == 0 ? testing::as_configured(forking_study(6, 4)) : random_fork_study(seed)), 4);
   }
 }
 
 TEST(ForkedTrials, LeaveNoUnusedFile) {
   Bench bench;
-  ASSERT_TRUE(configured(forking_study(8, 3)).run_study(bench, 1).ok());
+  ASSERT_TRUE(testing::as_configured(forking_study(8, 3)).run_study(bench, 1).ok());
   std::set<std::string> there;
   for (const auto& [path, bytes] : bench.disk.files()) {
     if (path.starts_with(kFolder + "/ckpt/")) there.insert(path.substr(path.rfind('/') + 1));
@@ -223,7 +213,7 @@ TEST(ForkedTrials, ResumeOwnStateWhenSourceWasStopped) {
         bench.disk.put(kFolder + "/control/stop-trial-" + std::to_string(trial.id.value), "");
     }
   };
-  const auto end = configured(config).run_study(bench, 1);
+  const auto end = testing::as_configured(config).run_study(bench, 1);
   ASSERT_TRUE(end.ok()) << end.error().text();
   EXPECT_TRUE(std::ranges::any_of(bench.sink.events(), [](const auto& e) { return e.event == "fork_lost"; }) ||
               forks_in(bench.view()) == 1);
@@ -236,12 +226,12 @@ TEST(ForkedTrials, FailWithReasonWhenStateIsLost) {
     bench.clock.advance(1);
     if (forks_in(view) == 2) bench.pause = 15;
   };
-  ASSERT_EQ(configured(config).run_study(bench, 1)->end, RunEnd::kPaused);
+  ASSERT_EQ(testing::as_configured(config).run_study(bench, 1)->end, RunEnd::kPaused);
   Bench other;
   for (const auto& [path, bytes] : bench.disk.files()) {
     if (!path.starts_with(kFolder + "/ckpt/")) other.disk.put(path, bytes);
   }
-  ASSERT_TRUE(configured(config).run_study(other, 2).ok());
+  ASSERT_TRUE(testing::as_configured(config).run_study(other, 2).ok());
   std::int64_t lost = 0;
   for (const TrialView& trial : other.view().trials) {
     if (trial.outcome->kind != study::OutcomeKind::kFailed) continue;

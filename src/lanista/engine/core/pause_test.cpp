@@ -12,23 +12,13 @@ namespace {
 
 using search::Suggestion;
 using store::RecordType;
-using testing::Bench;
-using testing::CustomStudy;
-using testing::kFolder;
-using testing::kOptions;
-using testing::small_study;
+using namespace testing;
 
 study::StudyConfig promoting_study(std::int64_t trials) {
   study::StudyConfig config = small_study(trials);
   config.train.length.epochs = 9;
   config.stop = {"asha", {{"rungs", {1, 3}}, {"eta", 2}, {"type", "promotion"}}};
-  auto resolved = studyfile::read_study(studyfile::write_study(config), "promoting.yaml");
-  LANISTA_CHECK(resolved.ok(), resolved ? "" : resolved.error().text());
-  return *std::move(resolved);
-}
-
-CustomStudy configured(const study::StudyConfig& config) {
-  return {config, [config](const auto& models) { return *make_strategy(config, models); }};
+  return testing::resolved(config);
 }
 
 /// Pauses, resumes and stops random trials, in groups of any kind: a function of its seed and of the events.
@@ -90,7 +80,7 @@ std::map<RecordType, int> counted(Bench& bench) {
 
 TEST(Promotion, LeavesNoOpenTrialAndNoUnusedFile) {
   Bench bench;
-  ASSERT_TRUE(configured(promoting_study(20)).run_study(bench, 1).ok());
+  ASSERT_TRUE(testing::as_configured(promoting_study(20)).run_study(bench, 1).ok());
   const StudyView view = bench.view();
   std::int64_t whole = 0, rested = 0;
   for (const TrialView& trial : view.trials) {
@@ -121,23 +111,21 @@ TEST(Promotion, LeavesNoOpenTrialAndNoUnusedFile) {
 }
 
 TEST(Promotion, ResumesExactlyAfterKills) {
-  testing::expect_resumes_from_every_change(configured(promoting_study(8)), 1);
+  testing::expect_resumes_from_every_change(testing::as_configured(promoting_study(8)), 1);
   study::StudyConfig config = promoting_study(12);
   config.strategy.repeat = 2;
   config.strategy.retry = 1;
-  testing::expect_resumes_from_every_change(configured(config), 5);
+  testing::expect_resumes_from_every_change(testing::as_configured(config), 5);
   config = promoting_study(12);
   config.budget.steps = 60;
-  testing::expect_resumes_from_every_change(configured(config), 5);
+  testing::expect_resumes_from_every_change(testing::as_configured(config), 5);
 }
 
 study::StudyConfig bracketed_study(const std::string& rule, std::int64_t trials, const nlohmann::json& options) {
   study::StudyConfig config = small_study(trials);
   config.train.length.epochs = 9;
   config.stop = {rule, options};
-  auto resolved = studyfile::read_study(studyfile::write_study(config), "bracketed.yaml");
-  LANISTA_CHECK(resolved.ok(), resolved ? "" : resolved.error().text());
-  return *std::move(resolved);
+  return testing::resolved(config);
 }
 
 TEST(Brackets, EndAtRungsAndLeaveNoUnusedFile) {
@@ -170,21 +158,21 @@ TEST(Brackets, EndAtRungsAndLeaveNoUnusedFile) {
 TEST(Brackets, ResumeExactlyAfterKills) {
   for (const char* brackets : {"together", "in_turn"}) {
     SCOPED_TRACE(brackets);
-    testing::expect_resumes_from_every_change(configured(bracketed_study("hyperband", 11, {{"brackets", brackets}})),
-                                              7);
+    testing::expect_resumes_from_every_change(
+        testing::as_configured(bracketed_study("hyperband", 11, {{"brackets", brackets}})), 7);
     study::StudyConfig config = bracketed_study("successive_halving", 12,
                                                 {{"rungs", {1, 3}}, {"eta", 2}, {"trials", 5}, {"brackets", brackets}});
     config.strategy.repeat = 2;
     config.strategy.retry = 1;
-    testing::expect_resumes_from_every_change(configured(config), 11);
+    testing::expect_resumes_from_every_change(testing::as_configured(config), 11);
     config.budget.steps = 60;
-    testing::expect_resumes_from_every_change(configured(config), 11);
+    testing::expect_resumes_from_every_change(testing::as_configured(config), 11);
   }
 }
 
 TEST(Brackets, AreIndependentOfWorkersAndArrivalOrder) {
   for (const char* brackets : {"together", "in_turn"}) {
-    const CustomStudy study = configured(bracketed_study("hyperband", 30, {{"brackets", brackets}}));
+    const CustomStudy study = testing::as_configured(bracketed_study("hyperband", 30, {{"brackets", brackets}}));
     std::set<std::string> ends;
     for (const std::int64_t workers : {1, 2, 8}) {
       Bench bench;
@@ -198,7 +186,7 @@ TEST(Brackets, AreIndependentOfWorkersAndArrivalOrder) {
 
 TEST(Promotion, KeepsScheduleAndKey) {
   Bench bench;
-  ASSERT_TRUE(configured(promoting_study(10)).run_study(bench, 1).ok());
+  ASSERT_TRUE(testing::as_configured(promoting_study(10)).run_study(bench, 1).ok());
   for (const TrialView& trial : bench.view().trials) {
     EXPECT_EQ(trial.proposal.budget, 1);
     EXPECT_EQ(study::full_epochs(trial.proposal), 9);
@@ -234,13 +222,8 @@ TEST(RandomVerdicts, ResumeExactlyAfterAnyKill) {
 
 TEST(RandomVerdicts, AreIndependentOfWorkersAndArrivalOrder) {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
-    std::set<std::string> ends;
-    for (std::uint64_t other = 0; other < 5; ++other) {
-      Bench bench;
-      ASSERT_TRUE(random_verdict_study(seed).run_study(bench, other).ok());
-      ends.insert(bench.canonical());
-    }
-    EXPECT_EQ(ends.size(), 1U) << seed;
+    SCOPED_TRACE(seed);
+    testing::expect_independent_of_workers(random_verdict_study(seed), 5);
   }
 }
 
@@ -288,7 +271,7 @@ StudyView after_request(const study::StudyConfig& config, const std::string& req
     asked = true;
     bench.disk.put(kFolder + "/control/" + request, "");
   };
-  const auto end = configured(config).run_study(bench, 1);
+  const auto end = testing::as_configured(config).run_study(bench, 1);
   EXPECT_TRUE(end.ok()) << end.error().text();
   return bench.view();
 }
@@ -318,18 +301,18 @@ TEST(Stop, CountsPausedTrialsMeasurements) {
 TEST(Promotion, RetrainsWinnerWithLostFile) {
   Bench reference, bench;
   const study::StudyConfig config = promoting_study(12);
-  ASSERT_TRUE(configured(config).run_study(reference, 1).ok());
+  ASSERT_TRUE(testing::as_configured(config).run_study(reference, 1).ok());
   // A study is paused while trials rest; all their files get lost.
   bench.observer.on_event = [&](const StudyView& view, const study::Event&) {
     bench.clock.advance(1);
     if (view.trials.size() == 9) bench.pause = 15;
   };
-  ASSERT_EQ(configured(config).run_study(bench, 1)->end, RunEnd::kPaused);
+  ASSERT_EQ(testing::as_configured(config).run_study(bench, 1)->end, RunEnd::kPaused);
   Bench other;
   for (const auto& [path, bytes] : bench.disk.files()) {
     if (!path.starts_with(kFolder + "/ckpt/")) other.disk.put(path, bytes);
   }
-  ASSERT_TRUE(configured(config).run_study(other, 2).ok());
+  ASSERT_TRUE(testing::as_configured(config).run_study(other, 2).ok());
   EXPECT_EQ(other.canonical(), reference.canonical());
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lanista/base/enum_table.h"
 #include "lanista/base/json_object.h"
 #include "lanista/base/real_json.h"
 #include "lanista/engine/core/study_devices.h"
@@ -120,8 +121,12 @@ void table(FieldTable& t, ControlRecord& control) {
   t.optional("by", control.by).optional("reason", control.reason);
 }
 
-template <class T>
-Result<void> ignore_value(Result<T> read) {
+auto read_cost_rows(const json& body) { return store::costs_of_log({{store::RecordType::kCostRows, body}}); }
+
+/// Returns the error of a reader, if it has one.
+template <auto kRead>
+Result<void> check_with(const json& body) {
+  auto read = kRead(body);
   if (!read) return std::move(read).error();
   return {};
 }
@@ -343,42 +348,27 @@ Result<StudyEndRecord> read_study_end(const json& body) {
 
 Result<void> check_body(store::RecordType type, const json& body) {
   using store::RecordType;
-  switch (type) {
-    case RecordType::kHeader:
-      return ignore_value(read_header(body));
-    case RecordType::kProposed:
-      return ignore_value(read_proposed(body));
-    case RecordType::kMeasurement:
-      return ignore_value(study::measurement_from_json(body));
-    case RecordType::kVerdict:
-      return ignore_value(read_verdict(body));
-    case RecordType::kOutcome:
-      return ignore_value(read_outcome(body));
-    case RecordType::kCheckpoint:
-      return ignore_value(read_checkpoint(body));
-    case RecordType::kAttempt:
-      return ignore_value(read_attempt(body));
-    case RecordType::kControl:
-      return ignore_value(read_control(body));
-    case RecordType::kStudyEnd:
-      return ignore_value(read_study_end(body));
-    case RecordType::kSpan:
-      return ignore_value(read_span(body));
-    case RecordType::kGroup:
-      return ignore_value(read_group(body));
-    case RecordType::kPaused:
-      return ignore_value(read_paused(body));
-    case RecordType::kResumed:
-      return ignore_value(read_resumed(body));
-    case RecordType::kCostRows:
-      return ignore_value(store::costs_of_log({{type, body}}));
-    case RecordType::kPlan:
-      return ignore_value(read_plan(body));
-    case RecordType::kWorker:
-      return ignore_value(read_worker(body));
-    case RecordType::kNumerics:
-      return ignore_value(decode_device_table(body));
-  }
+  using Check = Result<void> (*)(const json&);
+  static constexpr EnumTable<RecordType, Check, 17> kChecks{
+      {{RecordType::kHeader, check_with<read_header>},
+       {RecordType::kProposed, check_with<read_proposed>},
+       {RecordType::kMeasurement, check_with<study::measurement_from_json>},
+       {RecordType::kVerdict, check_with<read_verdict>},
+       {RecordType::kOutcome, check_with<read_outcome>},
+       {RecordType::kCheckpoint, check_with<read_checkpoint>},
+       {RecordType::kAttempt, check_with<read_attempt>},
+       {RecordType::kControl, check_with<read_control>},
+       {RecordType::kStudyEnd, check_with<read_study_end>},
+       {RecordType::kSpan, check_with<read_span>},
+       {RecordType::kGroup, check_with<read_group>},
+       {RecordType::kPaused, check_with<read_paused>},
+       {RecordType::kResumed, check_with<read_resumed>},
+       {RecordType::kCostRows, check_with<read_cost_rows>},
+       {RecordType::kPlan, check_with<read_plan>},
+       {RecordType::kWorker, check_with<read_worker>},
+       {RecordType::kNumerics, check_with<decode_device_table>}}};
+  const auto check = std::ranges::find(kChecks, type, &std::pair<RecordType, Check>::first);
+  if (check != kChecks.end()) return check->second(body);
   return Error{Code::kInternal, "a record of the unknown type " + std::to_string(static_cast<int>(type)), "log"};
 }
 

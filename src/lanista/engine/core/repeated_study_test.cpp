@@ -78,14 +78,12 @@ TEST(RepeatedStudy, ResumesIdenticallyWithCheckpointsOfTheKill) {
   FakeOptions options = kDisturbed;
   options.seed_noise = 0.3;
   Bench reference;
-  testing::WatchedFileSystem watched(reference.disk);
-  std::vector<testing::Files> snapshots;
-  watched.on_change = [&] { snapshots.push_back(reference.disk.files()); };
-  ASSERT_TRUE(reference.run(repeated_study(), options, watched).ok());
+  auto snapshots =
+      testing::snapshots_of(reference, [&](FileSystem& fs) { return reference.run(repeated_study(), options, fs); });
   const std::string weights = *reference.disk.read(kFolder + "/best/weights.safetensors");
   ASSERT_GT(snapshots.size(), 100U);
-  const auto has_log = std::ranges::find_if(
-      snapshots, [](const testing::Files& files) { return files.contains(kFolder + "/log/000001.log"); });
+  const auto has_log =
+      std::ranges::find_if(snapshots, [](const testing::Files& files) { return files.contains(testing::kLog); });
   // The first write is that of the header: before it there is nothing to resume.
   snapshots.erase(snapshots.begin(), has_log + 2);
 

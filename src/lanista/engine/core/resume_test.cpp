@@ -34,41 +34,27 @@ void expect_same(Bench& bench, const Reference& reference, const std::string& wh
 /// The files on the disk before every change of a file, as a kill would leave them, with the current checkpoints.
 std::vector<testing::Files> snapshots_at_every_change(const study::StudyConfig& config) {
   Bench bench;
-  std::vector<testing::Files> snapshots;
-  testing::WatchedFileSystem fs(bench.disk);
-  fs.on_change = [&] { snapshots.push_back(bench.disk.files()); };
-  LANISTA_CHECK(bench.run(config, kUsualFaults, fs).ok(), "it runs undisturbed");
-  snapshots.push_back(bench.disk.files());
-  return snapshots;
+  return testing::snapshots_of(bench, [&](FileSystem& fs) { return bench.run(config, kUsualFaults, fs); });
 }
 
 TEST(Resume, ResumesIdenticallyAfterKillAtAnyRecord) {
   Reference reference;
-  const std::string path = kFolder + "/log/000001.log";
   const auto snapshots = snapshots_at_every_change(small_study());
-  std::size_t before = 0;
   std::uint64_t cut = 0;
   std::set<std::size_t> checkpoints;
-  for (std::size_t i = 0; i < snapshots.size(); ++i) {
-    const auto log = snapshots[i].find(path);
-    if (log == snapshots[i].end() || log->second.size() == before) continue;
-    before = log->second.size();
-    for (const bool torn : {false, true}) {
-      Bench bench;
-      testing::put_all(bench.disk, snapshots[i]);
-      const std::string& whole = snapshots.back().at(path);
-      if (torn) bench.disk.put(path, whole.substr(0, std::min(whole.size() - 1, before + 5)));
-      checkpoints.insert(static_cast<std::size_t>(
-          std::distance(snapshots[i].lower_bound(kFolder + "/ckpt/"), snapshots[i].lower_bound(kFolder + "/ckpt0"))));
-      FakeOptions options = kUsualFaults;
-      options.seed = ++cut;
-      options.workers = static_cast<std::int64_t>(cut % 3) + 1;
+  for (const testing::Files& moment : testing::with_torn_records(snapshots)) {
+    Bench bench;
+    testing::put_all(bench.disk, moment);
+    checkpoints.insert(static_cast<std::size_t>(
+        std::distance(moment.lower_bound(kFolder + "/ckpt/"), moment.lower_bound(kFolder + "/ckpt0"))));
+    FakeOptions options = kUsualFaults;
+    options.seed = ++cut;
+    options.workers = static_cast<std::int64_t>(cut % 3) + 1;
 
-      const auto summary = bench.resume(options);
+    const auto summary = bench.resume(options);
 
-      ASSERT_TRUE(summary.ok()) << "cut after byte " << before << ": " << summary.error().text();
-      expect_same(bench, reference, "cut after byte " + std::to_string(before));
-    }
+    ASSERT_TRUE(summary.ok()) << "cut " << cut << ": " << summary.error().text();
+    expect_same(bench, reference, "cut " + std::to_string(cut));
   }
   EXPECT_GT(cut, 200U);
   EXPECT_GT(checkpoints.size(), 3U) << "the number of checkpoints changes on the way";

@@ -14,8 +14,7 @@ namespace {
 
 using study::OutcomeKind;
 using study::TrialView;
-using testing::Bench;
-using testing::kFolder;
+using namespace testing;
 
 /// By what law trials fail: from a rate on that grows with the batch, in an epoch that comes sooner the higher the
 /// rate.
@@ -81,20 +80,14 @@ study::StudyConfig study_of(const std::string& strategy, const std::string& rule
   if (rules) {
     config.implied = {{"diverged", "lr", true}, {"diverged", "batch", false}, {"out_of_memory", "batch", true}};
   }
-  auto resolved = studyfile::read_study(studyfile::write_study(config), "implied.yaml");
-  LANISTA_CHECK(resolved.ok(), resolved ? "" : resolved.error().text());
-  return *std::move(resolved);
+  return testing::resolved(config);
 }
 
 Result<RunResult> run(Bench& bench, const study::StudyConfig& config, const FakeOptions& options, FileSystem& fs,
                       bool resumes = false) {
   FakeExecutor fake = bench.executor(fs, options);
   DivergingExecutor lawful(fake, {});
-  auto engine = resumes ? Engine::resume(kFolder, {}, bench.numerics, bench.services(fs, lawful))
-                        : Engine::create(kFolder, config, studyfile::write_study(config), bench.numerics,
-                                         bench.services(fs, lawful));
-  if (!engine) return std::move(engine).error();
-  return (*engine)->run();
+  return bench.run(config, lawful, fs, resumes);
 }
 
 const FakeOptions kNoFailures{.workers = 2, .checkpoint_one_in = 3};
@@ -217,23 +210,16 @@ std::string weights_of(const Bench& bench) {
 }
 
 TEST(RulePruningStudy, ResumesIdenticallyAfterKillAtAnyRecord) {
-  const std::string path = kFolder + "/log/000001.log";
   std::uint64_t cut = 0;
   for (const auto& [strategy, rule] :
        std::vector<std::pair<std::string, std::string>>{{"grid", "none"}, {"random", "successive_halving"}}) {
     study::StudyConfig config = study_of(strategy, rule, true);
     config.budget.trials = 16;
     Bench whole;
-    std::vector<testing::Files> snapshots;
-    testing::WatchedFileSystem fs(whole.disk);
-    fs.on_change = [&] { snapshots.push_back(whole.disk.files()); };
-    ASSERT_TRUE(run(whole, config, kNoFailures, fs).ok());
+    const auto snapshots =
+        testing::snapshots_of(whole, [&](FileSystem& fs) { return run(whole, config, kNoFailures, fs); });
     ASSERT_GT(count(whole.view(), OutcomeKind::kPrunedByRule), 2) << strategy;
-    std::size_t before = 0;
-    for (const testing::Files& moment : snapshots) {
-      const auto log = moment.find(path);
-      if (log == moment.end() || log->second.size() == before) continue;
-      before = log->second.size();
+    for (const testing::Files& moment : testing::with_new_records(snapshots)) {
       Bench bench;
       testing::put_all(bench.disk, moment);
       FakeOptions options = kNoFailures;
@@ -242,8 +228,8 @@ TEST(RulePruningStudy, ResumesIdenticallyAfterKillAtAnyRecord) {
 
       const auto summary = run(bench, config, options, bench.disk, true);
 
-      ASSERT_TRUE(summary.ok()) << strategy << ", cut after byte " << before << ": " << summary.error().text();
-      ASSERT_EQ(bench.canonical(), whole.canonical()) << strategy << ", cut after byte " << before;
+      ASSERT_TRUE(summary.ok()) << strategy << ", cut " << cut << ": " << summary.error().text();
+      ASSERT_EQ(bench.canonical(), whole.canonical()) << strategy << ", cut " << cut;
       ASSERT_EQ(weights_of(bench), weights_of(whole));
     }
   }

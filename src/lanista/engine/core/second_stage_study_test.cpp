@@ -22,16 +22,10 @@ study::StudyConfig two_stage_study(std::int64_t trials, std::int64_t best,
   config.train.schedule.name = "cosine";
   config.stop = std::move(stop);
   config.strategy.then = {{"mltuner", {{"params", {{"lr", "log(1e-4, 1)"}}}}}, best, 2};
-  auto resolved = studyfile::read_study(studyfile::write_study(config), "staged.yaml");
-  LANISTA_CHECK(resolved.ok(), resolved ? "" : resolved.error().text());
-  return *std::move(resolved);
+  return testing::resolved(config);
 }
 
 const study::StopConfig kPromoting{"asha", {{"rungs", {1, 2}}, {"eta", 2}, {"type", "promotion"}}};
-
-CustomStudy configured(const study::StudyConfig& config) {
-  return {config, [config](const auto& models) { return *make_strategy(config, models); }};
-}
 
 /// Ranking of the search's trials, in the study's order.
 std::vector<TrialId> best_of_search(StudyView view, std::size_t count) {
@@ -102,12 +96,12 @@ TEST(SecondStageStudy, EqualsSearchBeforeSecondStage) {
 }
 
 TEST(SecondStageStudy, ResumesExactlyAfterKills) {
-  testing::expect_resumes_from_every_change(configured(two_stage_study(8, 3)), 3);
-  testing::expect_resumes_from_every_change(configured(two_stage_study(9, 2, kPromoting)), 4);
+  testing::expect_resumes_from_every_change(testing::as_configured(two_stage_study(8, 3)), 3);
+  testing::expect_resumes_from_every_change(testing::as_configured(two_stage_study(9, 2, kPromoting)), 4);
   study::StudyConfig config = two_stage_study(9, 2, {"hyperband", Options::object()});
   config.strategy.retry = 1;
   config.strategy.slots = 1;
-  testing::expect_resumes_from_every_change(configured(config), 5);
+  testing::expect_resumes_from_every_change(testing::as_configured(config), 5);
 }
 
 TEST(SecondStageStudy, IsIndependentOfPauses) {
@@ -140,7 +134,7 @@ TEST(SecondStageStudy, IsIndependentOfWorkersAndArrivalOrder) {
   std::set<std::string> ends;
   for (std::uint64_t seed = 0; seed < 6; ++seed) {
     Bench bench;
-    ASSERT_TRUE(configured(two_stage_study(12, 3, kPromoting)).run_study(bench, seed).ok());
+    ASSERT_TRUE(testing::as_configured(two_stage_study(12, 3, kPromoting)).run_study(bench, seed).ok());
     ends.insert(bench.canonical());
   }
   EXPECT_EQ(ends.size(), 1U);

@@ -71,12 +71,14 @@ bool SearchDriver::carry_out_member(const search::Member& member, std::vector<Tr
 /// Starts a new trial. Returns false if it is a duplicate.
 bool SearchDriver::begin(const study::Proposal& proposal) {
   const TrialId id{static_cast<std::uint32_t>(++num_proposed_)};
-  strategy_.observe(study::Proposed{id, proposal});
+  const study::Proposed event{id, proposal};
+  strategy_.observe(event);
   if (limits_.skips_duplicates) {
-    const auto [first, fresh] = keys_.emplace(study::run_key(proposal), id);
-    consecutive_duplicates_ = fresh ? 0 : consecutive_duplicates_ + 1;
-    if (!fresh) {
-      strategy_.observe(study::Ended{id, {study::OutcomeKind::kDuplicate, "", first->second, "", {}}});
+    duplicates_.observe(event);
+    const TrialId first = duplicates_.first_like(id);
+    consecutive_duplicates_ = first == id ? 0 : consecutive_duplicates_ + 1;
+    if (first != id) {
+      strategy_.observe(study::Ended{id, {study::OutcomeKind::kDuplicate, "", first, "", {}}});
       return false;
     }
   }

@@ -6,11 +6,10 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
-#include "lanista/base/digest.h"
 #include "lanista/base/result.h"
+#include "lanista/engine/core/study_search.h"
 #include "lanista/search/sampler/strategy.h"
 #include "lanista/search/study/trial.h"
 
@@ -74,8 +73,8 @@ class SearchDriver {
   Ended ended_;
   std::map<TrialId, Trial> trials_;  ///< Trials without an outcome.
   std::deque<TrialId> running_;
-  std::deque<search::Member> waiting_;        ///< Members of the current group.
-  std::unordered_map<Digest, TrialId> keys_;  ///< By study::run_key; only looked up.
+  std::deque<search::Member> waiting_;  ///< Members of the current group.
+  DuplicateIndex duplicates_;           ///< Empty unless duplicates are skipped.
   bool is_barrier_active_ = false;
   int consecutive_duplicates_ = 0;
   std::int64_t num_paused_ = 0, spent_epochs_ = 0, num_proposed_ = 0;

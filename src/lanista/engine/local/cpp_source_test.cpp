@@ -70,12 +70,8 @@ TEST(CppSource, ComputesEveryOperatorAsTraining) {
 
   expect_same_predictions(cases);
 
-  std::set<std::string> seen;
-  for (const OnnxCase& one : cases) {
-    for (const auto& node : one.graph.nodes()) seen.insert(node->op);
-  }
   const auto names = graph::builtin_ops().names();
-  EXPECT_EQ(seen, std::set<std::string>(names.begin(), names.end()));
+  EXPECT_EQ(testing::operators_of(cases), std::set<std::string>(names.begin(), names.end()));
 }
 
 TEST(CppSource, ComputesComposedModelsAsTraining) { expect_same_predictions(testing::composed_cases()); }
@@ -145,8 +141,7 @@ TEST(CppSource, IsAProgramOfItsOwn) {
   for (const char* bad : {"1 2\n", "1 x\n", "x\n"}) {
     write(folder / "bad", bad);
     EXPECT_EQ(run(folder, "./model < bad > out 2> err"), 1) << bad;
-    EXPECT_TRUE(read(folder / "err").starts_with("line 1: wants 1 numbers, begins with "))
-        << read(folder / "err");
+    EXPECT_TRUE(read(folder / "err").starts_with("line 1: wants 1 numbers, begins with ")) << read(folder / "err");
   }
 }
 

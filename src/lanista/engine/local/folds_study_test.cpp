@@ -12,8 +12,8 @@
 #include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/local/repeat.h"
 #include "lanista/exec/kernels/flush_to_zero.h"
-#include "support/base/faulty_file_system.h"
 #include "support/engine/core/test_support.h"
+#include "support/engine/local/full_disk.h"
 #include "support/engine/local/study_process.h"
 
 namespace lanista::runtime {
@@ -125,20 +125,10 @@ TEST(FoldsStudy, ResumesExactlyAfterKills) {
     ASSERT_TRUE(ran) << ran.error().text() << "\n" << text;
     const auto wanted = *fingerprint(undisturbed);
     for (int process_run = 0; process_run < 5; ++process_run) {
-      MemoryFileSystem disk;
-      FaultyFileSystem faulty(disk, {.at = rng.between(12, 250),
-                                     .sticky = true,
-                                     .torn = rng.bernoulli(0.5),
-                                     .error = {Code::kResourceExhausted, "No space left on device", "disk"}});
-      if (run_folds(faulty, text, 12, rng.between(1, 3))) continue;
-      if (!disk.exists(kFolder + "/log")) continue;
-      testing::StudyProcess second(disk,
-                                   {.folder = kFolder, .trials = 12, .workers = rng.between(1, 3), .study = text});
-      const auto end = second.resume();
-      if (!end && end.error().code == Code::kNotFound) continue;  // no header yet
-      ASSERT_TRUE(end) << end.error().text();
-      ASSERT_EQ(*fingerprint(disk), wanted) << process_run;
-      ++resumed;
+      resumed += testing::resumes_after_full_disk(rng, 250, wanted, [&](FileSystem& disk) {
+        return testing::StudyProcess(disk,
+                                     {.folder = kFolder, .trials = 12, .workers = rng.between(1, 3), .study = text});
+      });
     }
   }
   EXPECT_GT(resumed, 8);

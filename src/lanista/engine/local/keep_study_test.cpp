@@ -12,8 +12,8 @@
 #include "lanista/exec/kernels/flush_to_zero.h"
 #include "lanista/exec/train/measure_weights.h"
 #include "lanista/model/autodiff/training_step.h"
-#include "support/base/faulty_file_system.h"
 #include "support/engine/core/test_support.h"
+#include "support/engine/local/full_disk.h"
 #include "support/engine/local/study_process.h"
 
 namespace lanista::runtime {
@@ -147,17 +147,10 @@ TEST(KeepStudy, IsTheSameOnAnyLanesAndWorkersAndAfterKills) {
     }
     Rng rng(17);
     for (int process_run = 0; process_run < 20; ++process_run) {
-      MemoryFileSystem disk;
-      FaultyFileSystem faulty(disk, {.at = rng.between(12, 400),
-                                     .sticky = true,
-                                     .torn = rng.bernoulli(0.5),
-                                     .error = {Code::kResourceExhausted, "No space left on device", "disk"}});
-      if (keeping_process(faulty, text, rng.between(1, 2), rng.between(0, 4)).run()) continue;
-      const auto end = keeping_process(disk, text, rng.between(1, 2), rng.between(0, 4)).resume();
-      if (!end && end.error().code == Code::kNotFound) continue;  // no header yet
-      ASSERT_TRUE(end) << end.error().text();
-      ASSERT_EQ(*fingerprint(disk), wanted) << process_run;
-      ++resumed;
+      resumed += testing::resumes_after_full_disk(rng, 400, wanted, [&](FileSystem& disk) {
+        const std::int64_t workers = rng.between(1, 2);
+        return keeping_process(disk, text, workers, rng.between(0, 4));
+      });
     }
   }
   EXPECT_GT(resumed, 20);

@@ -4,22 +4,14 @@
 
 #include "lanista/base/blend.h"
 #include "lanista/base/check.h"
+#include "lanista/base/enum_table.h"
 #include "lanista/exec/train/measure_weights.h"
 
 namespace lanista::runtime {
 namespace {
 
-std::string prefix_of(data::Part part) {
-  switch (part) {
-    case data::Part::kTrain:
-      return "train_";
-    case data::Part::kValidation:
-      return "val_";
-    case data::Part::kTest:
-      return "test_";
-  }
-  return {};
-}
+constexpr EnumTable<data::Part, const char*, 3> kPrefixes{
+    {{data::Part::kTrain, "train_"}, {data::Part::kValidation, "val_"}, {data::Part::kTest, "test_"}}};
 
 }  // namespace
 
@@ -34,7 +26,7 @@ Result<std::map<std::string, double>> MemberMetrics::measure(std::span<const eng
   LANISTA_ASSIGN(const train::TrainerInput first, input_of_(members.front().job));
   if (members.size() == 1) {
     LANISTA_ASSIGN(const auto tensors, weights(members.front().weights));
-    return train::measure_weights(first, tensors, part, prefix_of(part));
+    return train::measure_weights(first, tensors, part, entry_of(kPrefixes, part));
   }
   std::vector<std::vector<double>> all;
   std::vector<double> shares;
@@ -45,7 +37,7 @@ Result<std::map<std::string, double>> MemberMetrics::measure(std::span<const eng
   }
   const data::DataSpec& spec = first.data->spec();
   const auto blended = blend(engine::blend_of(spec), all, shares, static_cast<std::size_t>(spec.width()));
-  return train::measure_predictions(first, blended, part, prefix_of(part));
+  return train::measure_predictions(first, blended, part, entry_of(kPrefixes, part));
 }
 
 Result<std::vector<double>> MemberMetrics::predictions(const engine::EvaluatedMember& member, data::Part part) {

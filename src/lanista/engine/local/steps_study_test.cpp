@@ -10,9 +10,9 @@
 #include "lanista/engine/local/repeat.h"
 #include "lanista/exec/kernels/flush_to_zero.h"
 #include "lanista/io/formats/safetensors.h"
-#include "support/base/faulty_file_system.h"
 #include "support/engine/core/custom_strategy_study.h"
 #include "support/engine/core/test_support.h"
+#include "support/engine/local/full_disk.h"
 #include "support/engine/local/study_process.h"
 
 namespace lanista::runtime {
@@ -176,21 +176,11 @@ void expect_resumes_from_every_change(SampledStudy (*sample)(Rng&), std::uint64_
     expect_trained_alone(undisturbed, of);
 
     for (int process_run = 0; process_run < 6; ++process_run) {
-      MemoryFileSystem disk;
-      put_inputs(disk);
-      FaultyFileSystem faulty(disk, {.at = rng.between(12, 250),
-                                     .sticky = true,
-                                     .torn = rng.bernoulli(0.5),
-                                     .error = {Code::kResourceExhausted, "No space left on device", "disk"}});
-      if (run(faulty, of.text, rng.between(1, 3))) continue;
-      if (!disk.exists(kFolder + "/log")) continue;
-      testing::StudyProcess second(disk,
-                                   {.folder = kFolder, .trials = 6, .workers = rng.between(1, 3), .study = of.text});
-      const auto end = second.resume();
-      if (!end && end.error().code == Code::kNotFound) continue;  // no header yet
-      ASSERT_TRUE(end) << end.error().text();
-      ASSERT_EQ(*fingerprint(disk), wanted) << process_run;
-      ++resumed;
+      const auto process = [&](FileSystem& disk) {
+        return testing::StudyProcess(disk,
+                                     {.folder = kFolder, .trials = 6, .workers = rng.between(1, 3), .study = of.text});
+      };
+      resumed += testing::resumes_after_full_disk(rng, 250, wanted, process, put_inputs);
     }
   }
   EXPECT_GT(resumed, least);

@@ -10,9 +10,9 @@
 #include "lanista/inference/model_assessment.h"
 #include "lanista/inference/predictor.h"
 #include "lanista/io/data/raw_input.h"
-#include "support/base/faulty_file_system.h"
 #include "support/engine/core/test_support.h"
 #include "support/engine/local/cpp_program.h"
+#include "support/engine/local/full_disk.h"
 #include "support/engine/local/study_process.h"
 
 namespace lanista::runtime {
@@ -69,17 +69,10 @@ TEST_F(TextStudy, IsTheSameOnAnyLanesAndWorkersAndAfterKills) {
   Rng rng(23);
   int resumed = 0;
   for (int process_run = 0; process_run < 12; ++process_run) {
-    MemoryFileSystem disk;
-    FaultyFileSystem faulty(disk, {.at = rng.between(12, 300),
-                                   .sticky = true,
-                                   .torn = rng.bernoulli(0.5),
-                                   .error = {Code::kResourceExhausted, "No space left on device", "disk"}});
-    if (process(faulty, study(), rng.between(1, 2), rng.between(0, 4)).run()) continue;
-    const auto end = process(disk, study(), rng.between(1, 2), rng.between(0, 4)).resume();
-    if (!end && end.error().code == Code::kNotFound) continue;  // no header yet
-    ASSERT_TRUE(end) << end.error().text();
-    ASSERT_EQ(*fingerprint(disk), wanted) << process_run;
-    ++resumed;
+    resumed += testing::resumes_after_full_disk(rng, 300, wanted, [&](FileSystem& disk) {
+      const std::int64_t workers = rng.between(1, 2);
+      return process(disk, study(), workers, rng.between(0, 4));
+    });
   }
   EXPECT_GT(resumed, 5);
 }

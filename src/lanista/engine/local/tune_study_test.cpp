@@ -13,9 +13,9 @@
 #include "lanista/engine/local/repeat.h"
 #include "lanista/exec/kernels/flush_to_zero.h"
 #include "lanista/search/tuning/tuner.h"
-#include "support/base/faulty_file_system.h"
 #include "support/engine/core/custom_strategy_study.h"
 #include "support/engine/core/test_support.h"
+#include "support/engine/local/full_disk.h"
 #include "support/engine/local/study_process.h"
 
 namespace lanista::runtime {
@@ -253,20 +253,10 @@ void expect_resumes_from_every_change(const std::string& text, std::int64_t tria
   int resumed = 0;
   for (int process_run = 0; resumed < kills; ++process_run) {
     ASSERT_LT(process_run, 4 * kills + 20);
-    MemoryFileSystem disk;
-    FaultyFileSystem faulty(disk, {.at = rng.between(12, 250),
-                                   .sticky = true,
-                                   .torn = rng.bernoulli(0.5),
-                                   .error = {Code::kResourceExhausted, "No space left on device", "disk"}});
-    if (run(faulty, text, rng.between(1, 3), trials)) continue;
-    if (!disk.exists(kFolder + "/log")) continue;
-    testing::StudyProcess second(disk,
-                                 {.folder = kFolder, .trials = trials, .workers = rng.between(1, 3), .study = text});
-    const auto end = second.resume();
-    if (!end && end.error().code == Code::kNotFound) continue;  // no header yet
-    ASSERT_TRUE(end) << end.error().text();
-    ASSERT_EQ(*fingerprint(disk), wanted) << process_run;
-    ++resumed;
+    resumed += testing::resumes_after_full_disk(rng, 250, wanted, [&](FileSystem& disk) {
+      return testing::StudyProcess(disk,
+                                   {.folder = kFolder, .trials = trials, .workers = rng.between(1, 3), .study = text});
+    });
   }
 }
 

@@ -1,6 +1,5 @@
 // Messages of workers at the level of the connection: order, amounts, sizes and times.
 #include <gtest/gtest.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -40,24 +39,6 @@ class BadMessageTest : public ProcessExecutorTest {
 void send_all(Channel& channel, WireKind kind, const std::string& text) {
   channel.send(static_cast<std::uint16_t>(kind), text);
   channel.flush(60);
-}
-
-/// Sends its hello, and then does `work` with its channel.
-LaunchWorker launch_speaking(std::function<void(Channel&)> work, std::string build = build_fingerprint()) {
-  return [work = std::move(work), build = std::move(build)](const std::string&) -> Result<LaunchedWorker> {
-    std::array<int, 2> ends{};
-    LANISTA_CHECK(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()) == 0, "no socket");
-    const pid_t child = ::fork();
-    if (child == 0) {
-      ::close(ends[0]);
-      Channel channel(ends[1]);
-      channel.send(static_cast<std::uint16_t>(WireKind::kHello), encode(Hello{kWorkerProtocol, build, ::getpid()}));
-      work(channel);
-      ::_exit(0);
-    }
-    ::close(ends[1]);
-    return LaunchedWorker{child, Channel(ends[0])};
-  };
 }
 
 FleetOptions fleet_options(double seconds, double ready_leases = 60,

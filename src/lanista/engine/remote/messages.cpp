@@ -12,14 +12,7 @@ namespace lanista::engine {
 namespace {
 
 using nlohmann::json;
-using study::fields::FieldTable;
-using study::fields::good;
-using study::fields::Malformed;
-using study::fields::member;
-using study::fields::read_part;
-using study::fields::read_record;
-using study::fields::text;
-using study::fields::write_table;
+using namespace study::fields;
 
 std::string one_line_text(const json& message) { return message.dump(-1, ' ', false, json::error_handler_t::replace); }
 

@@ -151,22 +151,11 @@ TEST_F(ProcessExecutorTest, ReportsNoHostForLocalWorkers) {
 
 /// Sends the given hello, becomes ready, and does nothing.
 LaunchWorker launch_with_hello(const std::string& host) {
-  return [host](const std::string&) -> Result<LaunchedWorker> {
-    std::array<int, 2> ends{};
-    LANISTA_CHECK(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()) == 0, "no socket");
-    const pid_t child = ::fork();
-    if (child == 0) {
-      ::close(ends[0]);
-      Channel channel(ends[1]);
-      channel.send(static_cast<std::uint16_t>(WireKind::kHello),
-                   encode(Hello{kWorkerProtocol, build_fingerprint(), ::getpid(), host}));
-      channel.send(static_cast<std::uint16_t>(WireKind::kReady), with_token(1, ""));
-      while (!channel.closed()) static_cast<void>(channel.receive(1));
-      ::_exit(0);
-    }
-    ::close(ends[1]);
-    return LaunchedWorker{child, Channel(ends[0])};
+  const auto work = [](Channel& channel) {
+    channel.send(static_cast<std::uint16_t>(WireKind::kReady), with_token(1, ""));
+    while (!channel.closed()) static_cast<void>(channel.receive(1));
   };
+  return launch_speaking(work, build_fingerprint(), host);
 }
 
 TEST_F(RemoteLauncher, SanitizesHostOfWorker) {

@@ -11,6 +11,7 @@
 #include "lanista/engine/remote/process_executor.h"
 #include "lanista/io/store/log.h"
 #include "support/base/sanitizer.h"
+#include "support/base/temporary_folder.h"
 #include "support/engine/core/test_support.h"
 #include "support/engine/remote/mutating_proxy.h"
 
@@ -22,16 +23,6 @@ constexpr double kLongest = 30;  ///< seconds of one study, on a machine that do
 /// Runs one study with an honest worker and one behind a proxy.
 class MutatedStudy {
  public:
-  MutatedStudy() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "lanista_mutated_XXXXXX").string();
-    LANISTA_CHECK(::mkdtemp(pattern.data()) != nullptr, "no temporary folder");
-    root_ = pattern;
-    study_ = root_ + "/study";
-  }
-  ~MutatedStudy() { std::filesystem::remove_all(root_); }
-  MutatedStudy(const MutatedStudy&) = delete;
-  MutatedStudy& operator=(const MutatedStudy&) = delete;
-
   Result<RunResult> run(const study::StudyConfig& config, Mutation mutation, bool every_process) {
     if (!every_process) mutation.marker_file = root_ + "/claimed";
     const MakeWorkerExecutor make = [](const WorkerConfig& worker_config, const ReportActiveTrials&) {
@@ -82,7 +73,8 @@ class MutatedStudy {
   std::string last;  ///< why the last worker was lost
 
  private:
-  std::string root_, study_;
+  TemporaryFolder folder_{"mutated"};
+  std::string root_ = folder_.path(), study_ = root_ + "/study";
   RealClock clock_;
   MemorySink sink_;
   data::DataSpec data_ = small_data();

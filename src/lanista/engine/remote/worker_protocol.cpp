@@ -13,12 +13,7 @@ namespace lanista::engine {
 namespace {
 
 using nlohmann::json;
-using study::fields::FieldTable;
-using study::fields::good;
-using study::fields::Malformed;
-using study::fields::read_record;
-using study::fields::read_table;
-using study::fields::write_table;
+using namespace study::fields;
 
 constexpr std::size_t kMaxErrorBytes = 16384;
 constexpr std::size_t kKiB = 1024, kMiB = kKiB * kKiB;
@@ -94,7 +89,7 @@ Result<Welcome> decode_welcome(std::string_view text) {
   LANISTA_ASSIGN(const json in, store::parse_record_json(text.substr(0, end)));
   LANISTA_ASSIGN(WorkerConfig worker_config, decode_worker_config(text.substr(end + 1)));
   return read_record<Welcome>("welcome", [&] {
-    Welcome welcome{study::fields::real(in, "lease_seconds"), std::move(worker_config)};
+    Welcome welcome{real(in, "lease_seconds"), std::move(worker_config)};
     if (!(welcome.lease_seconds > 0)) throw Malformed{"'lease_seconds' is not above 0"};
     return welcome;
   });
@@ -124,16 +119,15 @@ Result<MeasureRequest> decode_measure_request(const std::string& text) {
   std::getline(lines, line);
   LANISTA_ASSIGN(const json head, store::parse_record_json(line));
   return read_record<MeasureRequest>("question", [&] {
-    const std::int64_t part = study::fields::integer(head, "part");
+    const std::int64_t part = integer(head, "part");
     if (part < 0 || part > static_cast<std::int64_t>(data::Part::kTest)) throw Malformed{"no such part"};
     MeasureRequest out{{}, static_cast<data::Part>(part)};
-    for (const json& member : study::fields::array(head, "members")) {
+    for (const json& member : array(head, "members")) {
       if (!std::getline(lines, line)) throw Malformed{"a member without a job"};
       ExecutorRequest order = good(decode_executor_request(line));
       auto* job = std::get_if<Job>(&order);
       if (job == nullptr) throw Malformed{"a member has a command in the place of a job"};
-      out.members.push_back(
-          {std::move(*job), study::fields::text(member, "weights"), study::fields::real(member, "share")});
+      out.members.push_back({std::move(*job), study::fields::text(member, "weights"), real(member, "share")});
     }
     if (out.members.empty()) throw Malformed{"the request has no member"};
     return out;

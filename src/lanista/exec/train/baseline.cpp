@@ -101,19 +101,13 @@ LinearModel constant_model(const data::Dataset& set) {
   return model;
 }
 
-/// Returns the scale of scores with the least mean softmax cross-entropy: Newton's method on a convex function.
-double best_scale(const MatrixXd& scores, const std::vector<std::int32_t>& labels) {
+/// Returns the scale with the least value of a convex function. `derivatives` gives the first and the second one.
+template <class Derivatives>
+double newton_scale(const Derivatives& derivatives) {
   constexpr int kMaxNewtonSteps = 50;
   double scale = 1;
   for (int step = 0; step < kMaxNewtonSteps; ++step) {
-    double slope = 0, curve = 0;
-    for (Index r = 0; r < scores.rows(); ++r) {
-      const VectorXd row = scores.row(r).transpose();
-      const Eigen::ArrayXd weights = ((row.array() - row.maxCoeff()) * scale).exp();
-      const double all = weights.sum(), mean = (weights * row.array()).sum() / all;
-      slope += mean - row(labels[static_cast<std::size_t>(r)]);
-      curve += (weights * (row.array() - mean).square()).sum() / all;
-    }
+    const auto [slope, curve] = derivatives(scale);
     if (!(curve > 0)) break;
     const double moved = std::clamp(scale - slope / curve, scale / 4, scale * 4);
     const bool settled = std::fabs(moved - scale) < 1e-9 * scale;
@@ -123,21 +117,29 @@ double best_scale(const MatrixXd& scores, const std::vector<std::int32_t>& label
   return scale;
 }
 
+/// Returns the scale of scores with the least mean softmax cross-entropy.
+double best_scale(const MatrixXd& scores, const std::vector<std::int32_t>& labels) {
+  return newton_scale([&](double scale) {
+    double slope = 0, curve = 0;
+    for (Index r = 0; r < scores.rows(); ++r) {
+      const VectorXd row = scores.row(r).transpose();
+      const Eigen::ArrayXd weights = ((row.array() - row.maxCoeff()) * scale).exp();
+      const double all = weights.sum(), mean = (weights * row.array()).sum() / all;
+      slope += mean - row(labels[static_cast<std::size_t>(r)]);
+      curve += (weights * (row.array() - mean).square()).sum() / all;
+    }
+    return std::pair(slope, curve);
+  });
+}
+
 /// Returns the scale for label targets, with scores around 0.
 double best_scale(const MatrixXd& scores, const MatrixXd& truth) {
-  constexpr int kMaxNewtonSteps = 50;
-  double scale = 1;
-  for (int step = 0; step < kMaxNewtonSteps; ++step) {
+  return newton_scale([&](double scale) {
     const Eigen::ArrayXXd p = (1 + (-scale * scores.array()).exp()).inverse();
     const double slope = ((p - truth.array()) * scores.array()).sum();
     const double curve = (p * (1 - p) * scores.array().square()).sum();
-    if (!(curve > 0)) break;
-    const double moved = std::clamp(scale - slope / curve, scale / 4, scale * 4);
-    const bool settled = std::fabs(moved - scale) < 1e-9 * scale;
-    scale = moved;
-    if (settled) break;
-  }
-  return scale;
+    return std::pair(slope, curve);
+  });
 }
 
 std::vector<std::int64_t> every_kth(const std::vector<std::int64_t>& rows, double most) {

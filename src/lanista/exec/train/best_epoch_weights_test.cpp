@@ -244,32 +244,5 @@ TEST(BestEpochWeights, RefusesAStateWithoutBestWeights) {
   EXPECT_TRUE(other.save().kept == good.kept);
 }
 
-TEST(BestEpochWeights, OfABranchIsIndependent) {
-  TrainerInput input = noisy_trial(1);
-  auto group = *LaneGroup::create(input, 2);
-  TrialRun parent = *TrialRun::create(input);
-  ASSERT_TRUE(group.admit(parent));
-  StepResult end;
-  TrialRun* one = &parent;
-  while (parent.progress().epochs_done() < 3) group.step({&one, 1}, {&end, 1});
-  input.trial = TrialId{3};
-  input.recipe.steps_per_epoch = 0;
-  input.trial_seed = 9;
-
-  TrialRun child = *parent.branch(input);
-
-  EXPECT_TRUE(child.save().kept.empty()) << "it has measured nothing";
-  ASSERT_TRUE(group.admit(child));
-  one = &child;
-  while (child.progress().epochs_done() < 4) group.step({&one, 1}, {&end, 1});
-  const TrainerState state = child.save();
-  const auto seen = measure_weights(input, selected_weights(state), data::Part::kValidation, "val_");
-  EXPECT_EQ(seen->at("val_loss"),
-            child.progress().measurements()[best_of(child.progress().measurements())].metrics.at("val_loss"));
-  TrialRun again = *TrialRun::create(input);
-  ASSERT_TRUE(again.restore(state));
-  EXPECT_TRUE(again.save().kept == state.kept);
-}
-
 }  // namespace
 }  // namespace lanista::train

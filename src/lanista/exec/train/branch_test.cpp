@@ -1,4 +1,4 @@
-// A branch computes the bits that its parent would compute, and is otherwise independent.
+// A fork computes the bits that its parent would compute, and is otherwise independent.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -66,103 +66,6 @@ void step(LaneGroup& group, std::vector<TrialRun*> runs) {
   for (const StepResult& end : ends) ASSERT_EQ(end.failure, "");
 }
 
-TEST(Branch, MatchesParentForTwoHundredStepsWithSameSettings) {
-  for (std::uint64_t seed = 0; seed < 24; ++seed) {
-    SCOPED_TRACE(seed);
-    const Rng root(seed);
-    Rng rng = root.split("moments");
-    const TrainerInput input = random_trial(root.split("trial"), 3);
-    auto group = LaneGroup::create(input, 2);
-    ASSERT_TRUE(group) << group.error().text();
-    TrialRun parent = *TrialRun::create(input);
-    ASSERT_TRUE(group->admit(parent));
-    for (std::uint64_t i = rng.below(14); i > 0; --i) step(*group, {&parent});
-    if (rng.bernoulli(0.3)) {  // as one that comes back and has not been seen by a group
-      TrialRun back = *TrialRun::create(input);
-      ASSERT_TRUE(back.restore(parent.save()));
-      parent = std::move(back);
-    }
-    const std::int64_t at = parent.progress().step_count(), epochs_before = parent.progress().epochs_done();
-    const TrainerState before = parent.save();
-
-    TrainerInput same = input;
-    same.trial = TrialId{9};
-    auto child = parent.branch(same);
-
-    ASSERT_TRUE(child) << child.error().text();
-    EXPECT_TRUE(parent.save().tensors == before.tensors);
-    EXPECT_TRUE(child->save().tensors == before.tensors);
-    for (int i = 0; i < 200; ++i) {
-      if (i == 37) {  // it rests, and comes back from its own state
-        const TrainerState saved = child->save();
-        TrialRun back = *TrialRun::create(same);
-        ASSERT_TRUE(back.restore(saved));
-        EXPECT_EQ(back.save().facts, saved.facts);
-        child = std::move(back);
-      }
-      if (rng.bernoulli(0.5)) {
-        step(*group, {&parent, &*child});
-      } else {
-        step(*group, {&*child});
-        step(*group, {&parent});
-      }
-      ASSERT_EQ(child->progress().step_count(), parent.progress().step_count());
-    }
-    EXPECT_TRUE(child->save().tensors == parent.save().tensors);
-    ASSERT_EQ(child->progress().epochs_done(), parent.progress().epochs_done() - epochs_before);
-    for (std::int64_t i = 0; i < child->progress().epochs_done(); ++i) {
-      const auto& own = child->progress().measurements()[static_cast<std::size_t>(i)];
-      const auto& of_parent = parent.progress().measurements()[static_cast<std::size_t>(i + epochs_before)];
-      EXPECT_EQ(own.metrics, of_parent.metrics);
-      EXPECT_EQ(own.trial, TrialId{9});
-      EXPECT_EQ(own.epoch, i + 1);
-      EXPECT_EQ(own.step, of_parent.step - at);
-    }
-  }
-}
-
-TEST(Branch, HasNameSeedAndRecipeOfItsOwn) {
-  const TrainerInput input = [] {
-    TrainerInput trial = random_trial(Rng(5), 3);
-    trial.model = *graph::parse(
-        "%0 = input(shape=[1,8,8])\n%1 = flatten(%0)\n%2 = dropout(%1, p=0.5)\n%3 = linear(%2, out=10)\n"
-        "%4 = output(%3)\n");
-    trial.recipe.select = {};
-    return trial;
-  }();
-  LaneGroup group = *LaneGroup::create(input, 1);
-  TrialRun parent = *TrialRun::create(input);
-  for (int i = 0; i < 7; ++i) step(group, {&parent});
-  TrainerInput own = input;
-  own.trial = TrialId{9};
-  own.trial_seed = input.trial_seed + 1;
-  own.recipe.lr *= 2;
-  for (const bool restored : {false, true}) {
-    SCOPED_TRACE(restored);
-    if (restored) {
-      TrialRun back = *TrialRun::create(input);
-      ASSERT_TRUE(back.restore(parent.save()));
-      parent = std::move(back);
-    }
-
-    TrialRun child = *parent.branch(own);
-
-    const TrainerState begun = child.save();
-    EXPECT_EQ(begun.facts.at("trial"), "9");
-    EXPECT_EQ(begun.facts.at("epoch"), "0");
-    EXPECT_EQ(begun.facts.at("branched_at"), std::to_string(parent.progress().step_count()));
-    EXPECT_EQ(begun.facts.at("measurements"), "[]");
-    const auto seed = std::ranges::find(begun.tensors, "seed", &Tensor::name);
-    ASSERT_TRUE(seed != begun.tensors.end());
-    EXPECT_EQ(elements_of<std::int64_t>(*seed)[0], static_cast<std::int64_t>(own.trial_seed));
-    EXPECT_EQ(parent.restore(begun).error().message, "checkpoint is of trial 9, not of trial 3");
-    EXPECT_EQ(child.restore(parent.save()).error().message, "checkpoint is of trial 3, not of trial 9");
-    step(group, {&parent});
-    step(group, {&child});
-    EXPECT_FALSE(parent.save().tensors.front() == child.save().tensors.front()) << "other masks, another rate";
-  }
-}
-
 // The equivalent run has an input with the setting of the fork.
 TEST(Branch, ForkTrainsAsTrialWithItsSetting) {
   for (std::uint64_t seed = 0; seed < 12; ++seed) {
@@ -226,27 +129,6 @@ TEST(Branch, ForkCopiesOnlyNumbers) {
     }
     EXPECT_EQ(asked, input.recipe.rates.empty() ? 2 : 3);  // settings, dropout's shares, rates by part
   }
-}
-
-TEST(Branch, IsRefusedWhenItCannotContinue) {
-  const TrainerInput input = random_trial(Rng(1), 3);
-  TrialRun parent = *TrialRun::create(input);
-  TrainerInput child = input;
-  child.trial = TrialId{4};
-  EXPECT_EQ(parent.branch(child).error().message, "trial 4 cannot branch from trial 3: there is no state in memory");
-  LaneGroup group = *LaneGroup::create(input, 1);
-  ASSERT_TRUE(group.admit(parent));
-  ASSERT_TRUE(parent.branch(child));
-  TrainerInput other = child;
-  other.recipe.batch = 100;
-  EXPECT_EQ(parent.branch(other).error().message, "trial 4 cannot branch from trial 3: it needs another program");
-  const data::Dataset copy = *data::open({}, ".", real_file_system());
-  other = child;
-  other.data = &copy;
-  EXPECT_EQ(parent.branch(other).error().message, "trial 4 cannot branch from trial 3: it has other data");
-  other = child;
-  other.start = std::make_shared<const StartWeights>();
-  EXPECT_EQ(parent.branch(other).error().message, "trial 4 cannot branch from trial 3: it has a start of its own");
 }
 
 }  // namespace

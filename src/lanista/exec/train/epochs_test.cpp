@@ -452,33 +452,5 @@ TEST(EpochsInSteps, RefuseCheckpointsWithOtherEpochs) {
   EXPECT_EQ(restored.error().message, "checkpoint has 2 measurements at step 6 with 4 steps an epoch");
 }
 
-TEST(EpochsInSteps, OfABranchBeginWithThoseOfItsParent) {
-  TrainerInput input = linear_trial(plain_recipe());
-  input.recipe.steps_per_epoch = 6;
-  auto group = *LaneGroup::create(input, 1);
-  TrialRun parent = *TrialRun::create(input);
-  const auto step = [&](TrialRun& run, int count) {
-    TrialRun* const one = &run;
-    StepResult end;
-    ASSERT_TRUE(group.admit(run));
-    for (int i = 0; i < count; ++i) group.step({&one, 1}, {&end, 1});
-  };
-  step(parent, 7);
-  TrainerInput child = linear_trial(plain_recipe(), 2);
-  child.recipe.steps_per_epoch = 5;
-  const auto refused = parent.branch(child);
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().message, "trial 2 cannot branch from trial 1: its epochs begin at other steps");
-
-  child.recipe.steps_per_epoch = 2;  // the seventh step is the first of an epoch of two, too
-  auto branch = parent.branch(child);
-  ASSERT_TRUE(branch) << branch.error().text();
-  step(*branch, 1);
-  step(parent, 1);
-  ASSERT_EQ(branch->progress().epochs_done(), 1);
-  EXPECT_EQ(branch->progress().measurements().front().step, 1);
-  EXPECT_EQ(branch->save().tensors, parent.save().tensors);
-}
-
 }  // namespace
 }  // namespace lanista::train

@@ -13,7 +13,6 @@ TrainerState forked_state(TrainerState other, std::uint64_t trial_seed,
   for (const study::Measurement& each : measurements) own.push_back(study::measurement_json(each));
   other.facts["measurements"] = own.dump();
   other.facts["epoch"] = std::to_string(measurements.size());
-  other.facts.erase("trial");
   other.kept.clear();
   set_state_seed(other.tensors, trial_seed);
   return other;

@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "lanista/base/rng.h"
+#include "lanista/exec/train/branch_point.h"
 #include "lanista/exec/train/lane_group.h"
 #include "lanista/model/autodiff/optimizer.h"
 #include "support/exec/program/test_models.h"
@@ -124,9 +125,7 @@ void expect_equal_runs(const TrainerInput& input, std::uint64_t salt) {
   const std::int64_t branches_at = rng.between(1, 5), rests_at = rng.between(6, 40);
   for (std::int64_t i = 0; i < kSteps; ++i) {
     if (i == branches_at) {
-      TrainerInput third = input;
-      third.trial = TrialId{12};
-      auto made = parent.branch(third);
+      auto made = BranchPoint(parent).fork({});
       ASSERT_TRUE(made) << made.error().text();
       branch.emplace(*std::move(made));
     }

@@ -10,6 +10,8 @@
 #include <optional>
 
 #include "lanista/base/rng.h"
+#include "lanista/exec/train/branch_point.h"
+#include "lanista/exec/train/fork.h"
 #include "lanista/exec/train/lane_group.h"
 #include "lanista/exec/train/trainer.h"
 #include "lanista/model/autodiff/training_step.h"
@@ -132,24 +134,17 @@ TEST_F(LaneSlotsTest, EvictOnlyAsManyAsNeeded) {
   for (auto* each : {&a, &b, &c}) EXPECT_TRUE(nameless(each->save()) == alone(each->definition().input.trial.value, 5));
 }
 
-TEST_F(LaneSlotsTest, PlaceABranchInAnEmptyLane) {
+TEST_F(LaneSlotsTest, PlaceAForkInAnEmptyLane) {
   LaneGroup group = *LaneGroup::create(input(1), 2);
   TrialRun parent = run(1);
   advance(group, {&parent}, 4);
-  TrainerInput child = input(1);
-  child.trial = TrialId{8};
-  child.trial_seed = 8;
 
-  TrialRun clone = *parent.branch(child);
-  child.trial = TrialId{9};
-  child.trial_seed = 9;
-  TrialRun on_host = *parent.branch(child);
+  TrialRun clone = *BranchPoint(parent).fork({});
+  TrialRun on_host = *BranchPoint(parent).fork({});
 
   EXPECT_TRUE(group.holds(clone));
   EXPECT_FALSE(group.holds(on_host)) << "there was no lane left";
   EXPECT_EQ(backend_.counts().clones, 1);
-  EXPECT_EQ(elements_of<std::int64_t>(clone.save().tensors.back())[0], 8);
-  EXPECT_EQ(elements_of<std::int64_t>(on_host.save().tensors.back())[0], 9);
   advance(group, {&parent, &clone}, 1);
   EXPECT_EQ(backend_.counts().attached, (Attached{{1, 1}}));
   advance(group, {&on_host}, 1);
@@ -217,9 +212,10 @@ TEST_F(LaneSlotsTest, NeverLoseAState) {
         TrainerInput child = inputs[i];
         child.trial = TrialId{100 + static_cast<std::uint32_t>(round)};
         child.trial_seed = 1000 + rng.below(1000);
-        auto branch = one.branch(child);
-        ASSERT_TRUE(branch) << branch.error().text();
-        runs.push_back(*std::move(branch));
+        std::vector<study::Measurement> measured = one.progress().measurements();
+        for (study::Measurement& each : measured) each.trial = child.trial;
+        runs.push_back(*TrialRun::create(child));
+        ASSERT_TRUE(runs.back().restore(forked_state(runs[i].save(), child.trial_seed, measured)));
         inputs.push_back(child);
         origin.push_back(origin[i]);
         ++branches;

@@ -68,7 +68,7 @@ bool measures_gradient_noise(const TrialRun& run) {
 
 std::int64_t recalibration_of(const TrialRun& run) {
   const TrialProgress& progress = run.progress();
-  const bool begun = progress.measurements().empty() && progress.branched_at() == 0;
+  const bool begun = progress.measurements().empty();
   return std::max(run.rows().selection().recalibration(), begun ? run.definition().input.recipe.recalibrate : 0);
 }
 

@@ -16,8 +16,8 @@ namespace lanista::train {
 struct TrainerState {
   /// State as of program::LaneState::extract, with those of the example selection; empty: no state yet.
   std::vector<Tensor> tensors;
-  /// Numbers and lists as text, by name: "epoch", "step", "loss_sum", "measurements"; for branches "trial" and
-  /// "branched_at"; for searches "noise" and "branches".
+  /// Numbers and lists as text, by name: "epoch", "step", "loss_sum", "measurements"; for searches "noise" and
+  /// "branches".
   std::map<std::string, std::string> facts;
   /// Parameters and buffers of the selected epoch (study::SelectionRule), if they differ from those in `tensors`; else
   /// empty.

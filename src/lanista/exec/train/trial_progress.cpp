@@ -1,5 +1,6 @@
 #include "lanista/exec/train/trial_progress.h"
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <utility>
@@ -23,16 +24,13 @@ Result<std::uint64_t> read_number(const std::map<std::string, std::string>& fact
 }
 
 // Checks that the state belongs to this trial; another trial's weights may only be a start.
-Result<void> check_owner(const std::map<std::string, std::string>& facts,
-                         const std::vector<study::Measurement>& measurements, TrialId trial) {
-  const auto owner = facts.find("trial");
-  std::string other = owner != facts.end() && owner->second != std::to_string(trial.value) ? owner->second : "";
-  for (const study::Measurement& measurement : measurements) {
-    if (measurement.trial != trial) other = std::to_string(measurement.trial.value);
-  }
-  if (other.empty()) return {};
-  return Error{Code::kDataLoss, "checkpoint is of trial " + other + ", not of trial " + std::to_string(trial.value),
-               ""};
+Result<void> check_owner(const std::vector<study::Measurement>& measurements, TrialId trial) {
+  const auto other = std::ranges::find_if(measurements, [&](const auto& each) { return each.trial != trial; });
+  if (other == measurements.end()) return {};
+  return Error{
+      Code::kDataLoss,
+      "checkpoint is of trial " + std::to_string(other->trial.value) + ", not of trial " + std::to_string(trial.value),
+      ""};
 }
 
 }  // namespace
@@ -56,36 +54,26 @@ Result<TrialProgress> TrialProgress::read(const std::map<std::string, std::strin
   LANISTA_ASSIGN(const auto step, read_number(facts, "step"));
   LANISTA_ASSIGN(const auto loss_bits, read_number(facts, "loss_sum"));
   LANISTA_ASSIGN(out.measurements_, read_measurements(facts));
-  LANISTA_TRY(check_owner(facts, out.measurements_, trial));
-  std::uint64_t branched = 0;
-  if (facts.contains("branched_at")) {
-    LANISTA_ASSIGN(branched, read_number(facts, "branched_at"));
-  }
-  const auto steps = static_cast<std::int64_t>(step), first = static_cast<std::int64_t>(branched);
-  const bool in_order = first >= 0 && steps >= first;
-  if (!in_order || std::ssize(out.measurements_) != epochs.epochs_completed(steps) - epochs.epochs_completed(first)) {
-    const std::string since = first > 0 ? " of a branch at step " + std::to_string(first) : "";
+  LANISTA_TRY(check_owner(out.measurements_, trial));
+  const auto steps = static_cast<std::int64_t>(step);
+  if (steps < 0 || std::ssize(out.measurements_) != epochs.epochs_completed(steps)) {
     return Error{Code::kDataLoss,
                  "checkpoint has " + std::to_string(out.measurements_.size()) + " measurements at step " +
-                     std::to_string(steps) + since + " with " + std::to_string(epochs.length) + " steps an epoch",
+                     std::to_string(steps) + " with " + std::to_string(epochs.length) + " steps an epoch",
                  ""};
   }
   out.step_ = steps;
-  out.branched_at_ = first;
   out.loss_sum_ = std::bit_cast<double>(loss_bits);
   return out;
 }
 
-void TrialProgress::write_to(std::map<std::string, std::string>& facts, TrialId trial) const {
+void TrialProgress::write_to(std::map<std::string, std::string>& facts) const {
   auto measurements = nlohmann::json::array();
   for (const auto& measurement : measurements_) measurements.push_back(study::measurement_json(measurement));
   facts["epoch"] = std::to_string(epochs_done());
   facts["step"] = std::to_string(step_);
   facts["loss_sum"] = std::to_string(std::bit_cast<std::uint64_t>(loss_sum_));
   facts["measurements"] = measurements.dump();
-  if (branched_at_ == 0) return;
-  facts["trial"] = std::to_string(trial.value);
-  facts["branched_at"] = std::to_string(branched_at_);
 }
 
 void TrialProgress::add_steps(std::int64_t steps, double loss_sum) {
@@ -106,14 +94,7 @@ void TrialProgress::continue_from(const TrialProgress& copy) {
 TrialProgress TrialProgress::without_measurements() const {
   TrialProgress out;
   out.step_ = step_;
-  out.branched_at_ = branched_at_;
   out.loss_sum_ = loss_sum_;
-  return out;
-}
-
-TrialProgress TrialProgress::branched() const {
-  TrialProgress out = without_measurements();
-  out.branched_at_ = step_;
   return out;
 }
 

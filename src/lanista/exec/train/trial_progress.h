@@ -22,15 +22,10 @@ class TrialProgress {
   /// Errors: kDataLoss, naming what is missing or does not fit, or the trial that owns the state.
   static Result<TrialProgress> read(const std::map<std::string, std::string>& facts, TrialId trial,
                                     const study::EpochSchedule& epochs);
-  /// Writes "epoch", "step", "loss_sum" and "measurements" into TrainerState::facts. A branch also has "trial" and
-  /// "branched_at".
-  void write_to(std::map<std::string, std::string>& facts, TrialId trial) const;
+  /// Writes "epoch", "step", "loss_sum" and "measurements" into TrainerState::facts.
+  void write_to(std::map<std::string, std::string>& facts) const;
 
-  std::int64_t step_count() const { return step_; }  ///< Steps done, including those before a branch.
-  /// The step of the parent at which this branch was made; 0: the trial is no branch.
-  std::int64_t branched_at() const { return branched_at_; }
-  /// Steps that the trial itself has done.
-  std::int64_t own_steps() const { return step_ - branched_at_; }
+  std::int64_t step_count() const { return step_; }  ///< Steps done.
   /// Sum over the rows trained in the current epoch of their loss, before each update.
   double loss_sum() const { return loss_sum_; }
   /// The measurements of the trial, one for each whole epoch, in order.
@@ -46,13 +41,9 @@ class TrialProgress {
   void continue_from(const TrialProgress& copy);
   /// Returns the progress of a copy of the run at this step, which has no measurements.
   TrialProgress without_measurements() const;
-  /// Returns the progress of another trial that branches at this step: its branched_at() is this step, and it has no
-  /// measurements.
-  TrialProgress branched() const;
 
  private:
   std::int64_t step_ = 0;
-  std::int64_t branched_at_ = 0;
   double loss_sum_ = 0;
   std::vector<study::Measurement> measurements_;
 };

@@ -24,30 +24,6 @@ Result<TrialRun> TrialRun::create(const TrainerInput& input) {
   return run;
 }
 
-Result<TrialRun> TrialRun::branch(const TrainerInput& child) const {
-  const std::string error_prefix = "trial " + std::to_string(child.trial.value) + " cannot branch from trial " +
-                                   std::to_string(input().trial.value) + ": ";
-  LANISTA_ASSIGN(TrialRun branch, create(child));
-  if (branch.definition_->key != definition_->key)
-    return Error{Code::kInvalidArgument, error_prefix + "it needs another program", ""};
-  if (child.data != input().data) return Error{Code::kInvalidArgument, error_prefix + "it has other data", ""};
-  if (child.start) return Error{Code::kInvalidArgument, error_prefix + "it has a start of its own", ""};
-  if (!state_.is_in_memory()) return Error{Code::kFailedPrecondition, error_prefix + "there is no state in memory", ""};
-  const std::int64_t step = progress_.step_count();
-  const bool same_rows = branch.epochs().all_rows_at == epochs().all_rows_at;
-  if (!same_rows || branch.epochs().begin(step) != epochs().begin(step)) {
-    return Error{Code::kInvalidArgument, error_prefix + "its epochs begin at other steps", ""};
-  }
-  branch.progress_ = progress_.branched();
-  // A branch with another selection begins with an empty memory.
-  const study::PluginConfig &own = child.recipe.select, &parents = input().recipe.select;
-  if (branch.rows_.selection() && own.name == parents.name && own.options == parents.options) {
-    LANISTA_TRY(branch.rows_.selection().restore(rows_.selection().save()));
-  }
-  LANISTA_TRY(state_.copy_to(branch.state_, child.trial_seed, branch.facts()));
-  return branch;
-}
-
 study::Recipe TrialRun::recipe() const {
   study::Recipe recipe = input().recipe;
   static_cast<study::StepSettings&>(recipe) = settings_.at(progress_.step_count());
@@ -56,7 +32,7 @@ study::Recipe TrialRun::recipe() const {
 
 std::map<std::string, std::string> TrialRun::facts() const {
   std::map<std::string, std::string> facts;
-  progress_.write_to(facts, input().trial);
+  progress_.write_to(facts);
   settings_.write_to(facts);
   write_search(search_, facts);
   return facts;
@@ -69,7 +45,7 @@ std::string TrialRun::missing_state_message() const {
 
 TrainerState TrialRun::save() const {
   LANISTA_CHECK(state_.is_in_memory() || progress_.step_count() == 0, missing_state_message());
-  TrainerState out = state_.save(facts(), progress_.own_steps());
+  TrainerState out = state_.save(facts(), progress_.step_count());
   if (!out.tensors.empty()) std::ranges::move(rows_.selection().save(), std::back_inserter(out.tensors));
   return out;
 }
@@ -88,7 +64,7 @@ Result<void> TrialRun::restore(TrainerState state) {
   const auto& measurements = progress.measurements();
   LANISTA_ASSIGN(SearchRecord search, read_search(state.facts, *definition_));
   LANISTA_ASSIGN(SettingHistory settings, settings_.restored(*definition_, state.facts, measurements, search));
-  LANISTA_TRY(state_.restore(std::move(state), progress.own_steps(), measurements));
+  LANISTA_TRY(state_.restore(std::move(state), progress.step_count(), measurements));
   progress_ = std::move(progress);
   settings_ = std::move(settings);
   search_ = std::move(search);
@@ -114,7 +90,7 @@ Result<TrialRun> TrialRun::copy_with_state() const {
   TrialRun out(definition_, settings_.copy(), rows_.without_pass());
   out.progress_ = progress_.without_measurements();
   out.search_.emplace();  // a copy starts no search
-  LANISTA_TRY(state_.copy_to(out.state_, input().trial_seed, {}));
+  LANISTA_TRY(state_.copy_to(out.state_, input().trial_seed));
   return out;
 }
 
@@ -154,7 +130,8 @@ bool TrialRun::count_steps(const program::LaneResult& end) {
 void TrialRun::record_measurement(std::map<std::string, double> metrics) {
   const std::int64_t step = progress_.step_count();
   Selection& selection = rows_.selection();
-  study::Measurement measurement{input().trial, progress_.epochs_done() + 1, progress_.own_steps(), std::move(metrics)};
+  study::Measurement measurement{input().trial, progress_.epochs_done() + 1, progress_.step_count(),
+                                 std::move(metrics)};
   if (search_) measurement.branches = *search_;
   const std::int64_t begin = epochs().steps_through(epochs().epochs_completed(step) - 1);
   const std::int64_t trained =

@@ -33,16 +33,6 @@ class TrialRun {
   /// augmentation, or options of train.select, train.tune or data.batch do not suit the data or the recipe).
   static Result<TrialRun> create(const TrainerInput& input);
 
-  /// Returns another trial, `child`, that continues from the state of this run.
-  ///
-  /// Parameters, buffers, slots, steps, data position and the loss sum of the current epoch are the parent's. Name,
-  /// seeds, recipe and epochs are the child's, and it has no measurements yet. So its learning rate is that of its own
-  /// recipe at the parent's step. If both select examples by the same rule, the child also has the parent's queue and
-  /// memory of losses. The parent is unchanged. Errors: those of create(); kInvalidArgument (another program, other
-  /// data, another begin of the current epoch, or a child with start weights), kFailedPrecondition (the parent has no
-  /// state in memory), kResourceExhausted.
-  Result<TrialRun> branch(const TrainerInput& child) const;
-
   /// The properties of the trial that never change, shared with its copies.
   const TrialDefinition& definition() const { return *definition_; }
   /// Steps, loss sum of the current epoch, and measurements so far.

@@ -72,29 +72,22 @@ Result<void> TrialState::admit(const program::Program& program, const TrainerInp
   return {};
 }
 
-Result<void> TrialState::copy_to(TrialState& other, std::uint64_t trial_seed,
-                                 std::map<std::string, std::string> facts) const {
-  if (state_) {
-    LANISTA_ASSIGN(other.state_, state_.clone(trial_seed));
-    other.lane_values_ = lane_values_;
-    return {};
-  }
-  TrainerState state{restored_->tensors, std::move(facts)};
-  set_state_seed(state.tensors, trial_seed);
-  other.restored_ = std::move(state);
+Result<void> TrialState::copy_to(TrialState& other, std::uint64_t trial_seed) const {
+  LANISTA_ASSIGN(other.state_, state_.clone(trial_seed));
+  other.lane_values_ = lane_values_;
   return {};
 }
 
-TrainerState TrialState::save(std::map<std::string, std::string> facts, std::int64_t own_steps) const {
-  std::vector<Tensor> kept = best_epoch_.weights_to_save(own_steps);
+TrainerState TrialState::save(std::map<std::string, std::string> facts, std::int64_t steps) const {
+  std::vector<Tensor> kept = best_epoch_.weights_to_save(steps);
   if (restored_) return {restored_->tensors, restored_->facts, std::move(kept)};
   return {state_ ? state_.extract() : std::vector<Tensor>(), std::move(facts), std::move(kept)};
 }
 
-Result<void> TrialState::restore(TrainerState state, std::int64_t own_steps,
+Result<void> TrialState::restore(TrainerState state, std::int64_t steps,
                                  std::span<const study::Measurement> measurements) {
-  LANISTA_ASSIGN(BestEpochWeights::RestoredWeights kept, best_epoch_.find(measurements, own_steps, state));
-  const bool is_copy = kept.step >= 0 && kept.step != own_steps;
+  LANISTA_ASSIGN(BestEpochWeights::RestoredWeights kept, best_epoch_.find(measurements, steps, state));
+  const bool is_copy = kept.step >= 0 && kept.step != steps;
   if (state_ && is_copy) LANISTA_TRY(check_weights(kept.weights, state_.on_host().state_format()));
   if (!state_) {
     restored_.reset();

@@ -52,20 +52,19 @@ class TrialState {
   /// Adds the measurement of an epoch of the run. Copies the current weights if this epoch is the best so far and the
   /// rule may select an earlier epoch than the last. If it throws, nothing has changed.
   void observe(const study::Measurement& measurement) { best_epoch_.observe(measurement, state_); }
-  /// Gives a copy of the tensors, with seed `trial_seed`, to `other`, which selects its own epoch. `facts` are
-  /// TrainerState::facts of the other run, used only without admission. Requires is_in_memory(). Errors:
-  /// kResourceExhausted.
-  Result<void> copy_to(TrialState& other, std::uint64_t trial_seed, std::map<std::string, std::string> facts) const;
+  /// Gives a copy of the tensors, with seed `trial_seed`, to `other`, which selects its own epoch. Requires
+  /// is_admitted(). Errors: kResourceExhausted.
+  Result<void> copy_to(TrialState& other, std::uint64_t trial_seed) const;
   /// Moves the state of a copy of the run here; the selected weights stay.
   void continue_from(TrialState& copy) { state_ = std::move(copy.state_); }
 
-  /// Returns copies of the tensors of a run that has itself done `own_steps` steps, with these TrainerState::facts; for
+  /// Returns copies of the tensors of a run that has done `steps` steps, with these TrainerState::facts; for
   /// restored tensors without admission, with the facts of restore(). A state in a lane stays there.
-  TrainerState save(std::map<std::string, std::string> facts, std::int64_t own_steps) const;
+  TrainerState save(std::map<std::string, std::string> facts, std::int64_t steps) const;
   /// Restores the result of save() for a run with these steps and measurements. Without admission, admit() checks the
   /// tensors. A state in a lane moves to host memory. Errors: kDataLoss (tensors are missing or do not fit); then no
   /// tensor has changed.
-  Result<void> restore(TrainerState state, std::int64_t own_steps, std::span<const study::Measurement> measurements);
+  Result<void> restore(TrainerState state, std::int64_t steps, std::span<const study::Measurement> measurements);
   /// Frees the memory of all tensors.
   void release();
 

@@ -14,22 +14,13 @@
 
 #include "lanista/base/memory_file_system.h"
 #include "support/base/faulty_file_system.h"
+#include "support/base/temporary_folder.h"
 
 namespace lanista::store {
 namespace {
 
 class Checkpoints : public ::testing::Test {
  protected:
-  void SetUp() override {
-    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
-    folder_ =
-        (std::filesystem::temp_directory_path() / ("lanista-ckpt-" + std::to_string(::getpid()) + "-" + test->name()))
-            .string();
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directories(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   static Checkpoint sample(int step) {
     Tensor w{.name = "w", .type = ElementType::kF32, .shape = {2}, .bytes = {}};
     w.bytes.resize(8, static_cast<std::byte>(step));
@@ -37,7 +28,8 @@ class Checkpoints : public ::testing::Test {
   }
 
   FileSystem& fs_ = real_file_system();
-  std::string folder_;
+  TemporaryFolder temporary_{"ckpt"};
+  std::string folder_ = temporary_.path();
 };
 
 TEST_F(Checkpoints, RoundTripsCheckpoint) {

@@ -10,24 +10,15 @@
 #include "lanista/base/rng.h"
 #include "lanista/io/store/record_json.h"
 #include "support/base/faulty_file_system.h"
+#include "support/base/temporary_folder.h"
 
 namespace lanista::store {
 namespace {
 
 using Json = nlohmann::json;
 
-/// A folder of its own for every test, removed at its end.
 class Log : public ::testing::Test {
  protected:
-  void SetUp() override {
-    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
-    folder_ =
-        (std::filesystem::temp_directory_path() / ("lanista-log-" + std::to_string(::getpid()) + "-" + test->name()))
-            .string();
-    std::filesystem::remove_all(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   std::string path() const { return folder_ + "/log/000001.log"; }
   void write_log(const std::string& bytes) {
     std::filesystem::create_directories(folder_ + "/log");
@@ -46,7 +37,8 @@ class Log : public ::testing::Test {
 
   FileSystem& fs_ = real_file_system();
   VirtualClock clock_;
-  std::string folder_;
+  TemporaryFolder temporary_{"log"};
+  std::string folder_ = temporary_.path();
 };
 
 TEST_F(Log, RoundTripsRecords) {

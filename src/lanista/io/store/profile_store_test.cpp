@@ -20,6 +20,7 @@
 #include "lanista/base/memory_file_system.h"
 #include "lanista/base/rng.h"
 #include "support/base/faulty_file_system.h"
+#include "support/base/temporary_folder.h"
 
 namespace lanista::store {
 namespace {
@@ -209,20 +210,6 @@ TEST(ProfilesName, SortsByTime) {
   EXPECT_EQ(profile_file_name(-1e300, "a").size(), profile_file_name(1e300, "a").size());
 }
 
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "lanista_times_XXXXXX").string();
-    LANISTA_CHECK(::mkdtemp(pattern.data()) != nullptr, "no temporary folder");
-    path_ = pattern;
-  }
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 /// Writes studies of its own and a common one until it is killed; reports each study that it wrote.
 [[noreturn]] void write_until_killed(const std::string& folder, std::uint64_t seed, int report_pipe) {
   ProfileStore store(real_file_system(), folder);
@@ -238,7 +225,7 @@ class TemporaryFolder {
 }
 
 TEST(ProfileStore, SurviveKilledWriters) {
-  const TemporaryFolder folder;
+  const TemporaryFolder folder("times");
   constexpr int kWriters = 4, kLives = 16;
   int report_pipe[2];
   ASSERT_EQ(::pipe(report_pipe), 0);

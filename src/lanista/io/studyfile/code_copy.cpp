@@ -1,14 +1,11 @@
 #include "lanista/io/studyfile/code_copy.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <filesystem>
-#include <memory>
 #include <utility>
 
 #include "lanista/base/descriptor.h"
@@ -32,15 +29,9 @@ class CodeReader {
   Result<void> read_file(int fd, const struct stat& info, const std::string& name, const std::string& path) {
     LANISTA_TRY(count_entry(path));
     CodeCopy::Entry entry{name, (info.st_mode & S_IXUSR) != 0 ? CodeCopy::Kind::kProgram : CodeCopy::Kind::kFile, {}};
-    std::array<char, 65536> buffer;
-    while (true) {
-      const ssize_t got = retry_on_eintr([&] { return ::read(fd, buffer.data(), buffer.size()); });
-      if (got < 0) return system_error("cannot read", path, errno);
-      if (got == 0) break;
-      if (static_cast<std::uint64_t>(got) > left_.bytes) return too_much("more bytes than a copy may have", path);
-      left_.bytes -= static_cast<std::uint64_t>(got);
-      entry.bytes.append(buffer.data(), static_cast<std::size_t>(got));
-    }
+    const Error excess = too_much("more bytes than a copy may have", path);
+    LANISTA_ASSIGN(entry.bytes, read_to_end(fd, path, left_.bytes, excess.message));
+    left_.bytes -= entry.bytes.size();
     out_.entries.push_back(std::move(entry));
     return {};
   }
@@ -48,7 +39,9 @@ class CodeReader {
   Result<void> read_folder(int fd, const std::string& prefix, const std::string& path, std::size_t depth) {
     if (depth > left_.depth)
       return too_much("more than " + std::to_string(left_.depth) + " folders in each other", path);
-    LANISTA_ASSIGN(const std::vector<std::string> names, names_in(fd, path));
+    Descriptor own(::openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!own.valid()) return system_error("cannot open the folder", path, errno);
+    LANISTA_ASSIGN(const std::vector<std::string> names, names_in(std::move(own), path));
     for (const std::string& name : names) LANISTA_TRY(read_entry(fd, prefix + name, name, path + "/" + name, depth));
     return {};
   }
@@ -62,28 +55,6 @@ class CodeReader {
     if (left_.entries == 0) return too_much("more files than a copy may have", path);
     --left_.entries;
     return {};
-  }
-
-  static Result<std::vector<std::string>> names_in(int fd, const std::string& path) {
-    struct CloseFolder {
-      void operator()(DIR* folder) const { ::closedir(folder); }
-    };
-    Descriptor own(::openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!own.valid()) return system_error("cannot open the folder", path, errno);
-    const std::unique_ptr<DIR, CloseFolder> stream(::fdopendir(own.get()));
-    if (!stream) return system_error("cannot list", path, errno);
-    own.release();
-    std::vector<std::string> names;
-    while (true) {
-      errno = 0;
-      const dirent* entry = ::readdir(stream.get());
-      if (entry == nullptr) break;
-      std::string name = entry->d_name;
-      if (name != "." && name != "..") names.push_back(std::move(name));
-    }
-    if (errno != 0) return system_error("cannot list", path, errno);
-    std::ranges::sort(names);
-    return names;
   }
 
   // The kind is looked up first, since opening a device may have an effect. The opened file is checked again.

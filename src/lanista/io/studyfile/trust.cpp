@@ -99,15 +99,7 @@ Result<std::string> read_list(int folder, const std::string& file) {
   if (::fstat(fd.get(), &info) != 0) return system_error("cannot read", file, errno);
   if (!S_ISREG(info.st_mode)) return unsafe(file, "is no regular file");
   LANISTA_TRY(check_private(info, file));
-  std::string text;
-  std::array<char, 65536> buffer;
-  while (true) {
-    const ssize_t got = retry_on_eintr([&] { return ::read(fd.get(), buffer.data(), buffer.size()); });
-    if (got < 0) return system_error("cannot read", file, errno);
-    if (got == 0) return text;
-    text.append(buffer.data(), static_cast<std::size_t>(got));
-    if (text.size() > kMaxListBytes) return Error{Code::kResourceExhausted, "has more than 4 MiB", file};
-  }
+  return read_to_end(fd.get(), file, kMaxListBytes, "has more than 4 MiB");
 }
 
 Result<std::vector<TrustEntry>> parse_list(const std::string& text, const std::string& file) {

@@ -19,11 +19,7 @@ namespace lanista::zoo {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::added;
-using testing::Folder;
-using testing::kDigits;
-using testing::opened;
-using testing::random_model;
+using namespace testing;
 using Mode = Store::Mode;
 
 const graph::OpTable kOps = graph::builtin_ops();

@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 
+#include "lanista/base/enum_table.h"
 #include "lanista/base/printable.h"
 #include "lanista/base/sha256.h"
 #include "lanista/io/zoo/admission.h"
@@ -126,18 +127,13 @@ Result<void> fill_values(Database& index, std::vector<EvictionCandidate>& reside
 
 /// The kind of a file that is no regular file of this user or of the folder's owner; empty: it is one, or none exists.
 std::string foreign_kind(FileKind kind) {
-  switch (kind) {
-    case FileKind::kLink:
-      return "a symbolic link";
-    case FileKind::kFolder:
-      return "a folder";
-    case FileKind::kOther:
-      return "a FIFO, a socket, a device, or a file of another user";
-    case FileKind::kNothing:
-    case FileKind::kFile:
-      break;
-  }
-  return "";
+  static constexpr EnumTable<FileKind, const char*, 5> kKinds{
+      {{FileKind::kNothing, ""},
+       {FileKind::kFile, ""},
+       {FileKind::kFolder, "a folder"},
+       {FileKind::kLink, "a symbolic link"},
+       {FileKind::kOther, "a FIFO, a socket, a device, or a file of another user"}}};
+  return entry_of(kKinds, kind);
 }
 
 /// Whether the packed form is what the graph gives in this build.

@@ -71,13 +71,9 @@ class CurveExtrapolation final : public Halving {
 };
 
 Result<std::unique_ptr<Halving>> make_curve(const HalvingContext& judged, const Options& options) {
-  auto goals = comparison_goals(judged.goals, options.at("on").get<std::string>());
-  std::erase_if(goals, [](const study::Goal& goal) { return !study::is_metric(goal.metric); });
-  if (goals.empty()) {
-    return Error{Code::kInvalidArgument, "curve needs a goal that is measured in training, or another metric", "on"};
-  }
+  LANISTA_ASSIGN(study::Goal goal, curve_goal(judged, options, "curve"));
   std::unique_ptr<Halving> rule = std::make_unique<CurveExtrapolation>(
-      goals.front(), options.at("min").get<std::int64_t>(), options.at("chance").get<double>(),
+      std::move(goal), options.at("min").get<std::int64_t>(), options.at("chance").get<double>(),
       options.at("startup").get<std::int64_t>());
   // Selected results are compared with selected results.
   return with_selected_epochs(std::move(rule), judged.keep);

@@ -224,9 +224,8 @@ TEST(EqualFidelity, GivesRankStrategiesNoOtherEpochInfo) {
     auto rising = make(plugin, context, options), plain = make(plugin, context, options);
     play_rising(*rising, 8, 3);
     for (std::uint32_t id = 1; id <= 8; ++id) {  // the same order, all at one epoch
-      plain->observe(study::Proposed{TrialId{id}, must(plain->suggest({1})).proposals().at(0)});
-      plain->observe(study::Measured{{TrialId{id}, 4, 4, {{"loss", id == 3 ? 0.0 : 1.0 * id}}}});
-      plain->observe(study::Ended{TrialId{id}, {}});
+      testing::feed_trial(*plain, id, must(plain->suggest({1})).proposals().at(0),
+                          {{"loss", id == 3 ? 0.0 : 1.0 * id}});
     }
     EXPECT_EQ(testing::text_of(must(rising->suggest({3}))), testing::text_of(must(plain->suggest({3})))) << plugin.name;
   }

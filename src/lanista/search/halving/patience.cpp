@@ -62,12 +62,8 @@ class Patience final : public Halving {
 };
 
 Result<std::unique_ptr<Halving>> make_patience(const HalvingContext& judged, const Options& options) {
-  auto goals = comparison_goals(judged.goals, options.at("on").get<std::string>());
-  std::erase_if(goals, [](const study::Goal& goal) { return !study::is_metric(goal.metric); });
-  if (goals.empty()) {
-    return Error{Code::kInvalidArgument, "patience needs a goal that is measured in training, or another metric", "on"};
-  }
-  return std::unique_ptr<Halving>(std::make_unique<Patience>(goals.front(), options.at("epochs").get<std::int64_t>(),
+  LANISTA_ASSIGN(study::Goal goal, curve_goal(judged, options, "patience"));
+  return std::unique_ptr<Halving>(std::make_unique<Patience>(std::move(goal), options.at("epochs").get<std::int64_t>(),
                                                              options.at("min_delta").get<double>(),
                                                              options.at("min").get<std::int64_t>()));
 }

@@ -127,15 +127,7 @@ struct SimulatedStudy {
   }
 };
 
-class EverySamplerPromoted : public ::testing::TestWithParam<std::string> {
- protected:
-  StrategyPlugin plugin() const {
-    for (StrategyPlugin& plugin : builtin_strategies()) {
-      if (plugin.name == GetParam()) return std::move(plugin);
-    }
-    return {};
-  }
-};
+class EverySamplerPromoted : public testing::SamplerTest {};
 
 TEST_P(EverySamplerPromoted, PromotesBestThirdAndReplays) {
   for (const double p_fail : {0.0, 0.1}) {
@@ -149,31 +141,11 @@ TEST_P(EverySamplerPromoted, PromotesBestThirdAndReplays) {
     EXPECT_GT(play.promoted[3], 0);
 
     const auto asked = composed(plugin(), context), resumed = composed(plugin(), context);
-    for (const study::Event& event : play.events) {
-      if (const auto* proposed = std::get_if<study::Proposed>(&event)) {
-        Capacity capacity;
-        const auto group = asked->suggest(capacity);
-        ASSERT_TRUE(group.ok());
-        ASSERT_EQ(group->proposals().size(), 1U);
-        EXPECT_EQ(study::proposal_json(group->proposals()[0]), study::proposal_json(proposed->proposal));
-      }
-      asked->observe(event);
-      resumed->observe(event);
-    }
-    const auto text = [](const Strategy& strategy) { return text_of(must(strategy.suggest({1}))); };
-    EXPECT_EQ(text(*asked), text(*live));
-    EXPECT_EQ(text(*resumed), text(*live));
+    testing::expect_replays(*live, play.events, *asked, *resumed);
   }
 }
 
-std::vector<std::string> names() {
-  std::vector<std::string> out;
-  for (const StrategyPlugin& plugin : builtin_strategies()) {
-    if (!plugin.has_own_halving) out.push_back(plugin.name);
-  }
-  return out;
-}
-INSTANTIATE_TEST_SUITE_P(Builtin, EverySamplerPromoted, ::testing::ValuesIn(names()),
+INSTANTIATE_TEST_SUITE_P(Builtin, EverySamplerPromoted, ::testing::ValuesIn(testing::plain_sampler_names()),
                          [](const auto& instance) { return instance.param; });
 
 TEST(AshaPromotion, TrainsBestTrialToTheEnd) {

@@ -12,9 +12,7 @@ namespace lanista::search {
 namespace {
 
 using study::OutcomeKind;
-using testing::halved_context;
-using testing::must;
-using testing::rule_of;
+using namespace testing;
 
 struct HalvingHarness {
   explicit HalvingHarness(const nlohmann::json& options, const Context& context)

@@ -16,11 +16,7 @@ namespace lanista::search {
 namespace {
 
 using study::OutcomeKind;
-using testing::halved_context;
-using testing::must;
-using testing::rule_of;
-using testing::small_context;
-using testing::text_of;
+using namespace testing;
 
 std::unique_ptr<Sampler> sampler_of(const StrategyPlugin& plugin, const Context& context) {
   nlohmann::json options = Options::object();
@@ -366,15 +362,7 @@ TEST(Hyperband, ContinuesWithPartialBracketWhenExhausted) {
   }
 }
 
-class EverySamplerHalved : public ::testing::TestWithParam<std::string> {
- protected:
-  StrategyPlugin plugin() const {
-    for (StrategyPlugin& plugin : builtin_strategies()) {
-      if (plugin.name == GetParam()) return std::move(plugin);
-    }
-    return {};
-  }
-};
+class EverySamplerHalved : public testing::SamplerTest {};
 
 TEST_P(EverySamplerHalved, ReplaysItsBrackets) {
   for (const double p_fail : {0.0, 0.3}) {
@@ -387,19 +375,7 @@ TEST_P(EverySamplerHalved, ReplaysItsBrackets) {
     ASSERT_FALSE(HasFatalFailure());
     const auto asked = composed(hyperband_plugin(), context, Options::object(), plugin());
     const auto resumed = composed(hyperband_plugin(), context, Options::object(), plugin());
-    for (const study::Event& event : play.events) {
-      if (const auto* proposed = std::get_if<study::Proposed>(&event)) {
-        const auto group = asked->suggest({1});
-        ASSERT_TRUE(group.ok());
-        ASSERT_EQ(group->proposals().size(), 1U);
-        EXPECT_EQ(study::proposal_json(group->proposals()[0]), study::proposal_json(proposed->proposal));
-      }
-      asked->observe(event);
-      resumed->observe(event);
-    }
-    const auto text = [](const Strategy& strategy) { return text_of(must(strategy.suggest({1}))); };
-    EXPECT_EQ(text(*asked), text(*live));
-    EXPECT_EQ(text(*resumed), text(*live));
+    testing::expect_replays(*live, play.events, *asked, *resumed);
     std::int64_t whole = 0;
     for (const auto& [id, trial] : play.trials) {
       EXPECT_TRUE(trial.outcome) << id.value;

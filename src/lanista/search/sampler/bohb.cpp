@@ -12,8 +12,7 @@
 #include "lanista/search/math/kde.h"
 #include "lanista/search/sampler/builtin.h"
 #include "lanista/search/sampler/decisions.h"
-#include "lanista/search/sampler/history.h"
-#include "lanista/search/sampler/proposal_sampler.h"
+#include "lanista/search/sampler/learning_sampler.h"
 
 namespace lanista::search {
 namespace {
@@ -21,10 +20,8 @@ namespace {
 constexpr double kMinLogDensity = -73.68272297580947;  ///< Lower bound of a log density, log(1e-32).
 
 struct BohbSettings {
-  double random_fraction = 1.0 / 3;
-  std::int64_t candidates = 64;
-  std::int64_t top_percent = 15;
-  double widening = 3;
+  double random_fraction = 0, widening = 0;
+  std::int64_t candidates = 0, top_percent = 0;
   MutationCount mutations;
 };
 
@@ -38,14 +35,10 @@ struct BohbSettings {
 ///
 /// A failed trial counts as bad at every budget up to its own. A result of NaN or infinity counts as bad. Neither is
 /// ever good.
-class Bohb final : public ReplayableSampler {
+class Bohb final : public LearningSampler<BohbSettings> {
  public:
   Bohb(const Context& context, const BohbSettings& settings)
-      : ReplayableSampler(context),
-        settings_(settings),
-        proposal_sampler_(context, settings.mutations),
-        decisions_(context, false),
-        history_(context) {
+      : LearningSampler(context, settings), decisions_(context, false) {
     for (const auto& group : decisions_.groups()) {
       const auto* choice = std::get_if<space::Categorical>(&decisions_.domain(group[0]));
       levels_.push_back(choice == nullptr ? 0 : choice->values.size());
@@ -208,10 +201,7 @@ class Bohb final : public ReplayableSampler {
     return proposal_sampler_.mutated(base, std::move(sample), rng);
   }
 
-  BohbSettings settings_;
-  ProposalSampler proposal_sampler_;
   DecisionList decisions_;
-  History history_;
   std::vector<std::size_t> levels_;  ///< Number of levels per decision; 0 for a number.
   std::map<TrialId, TrialRow> rows_;
   std::map<TrialId, std::int64_t> target_;             ///< Budgets of trials that have not ended.
@@ -223,24 +213,17 @@ class Bohb final : public ReplayableSampler {
 
 StrategyPlugin bohb_plugin() {
   using Kind = OptionSpec::Kind;
-  return {
+  return learning_plugin<Bohb, BohbSettings>(
       "bohb",
       "model of BOHB: two kernel densities over all decisions, at the largest budget with enough results; with stop: "
       "{rule: hyperband} it is BOHB",
-      {number_option("random_fraction", Kind::kReal, 1.0 / 3, 0, 1, "share of random proposals"),
-       number_option("candidates", Kind::kInt, 64, 1, 10'000, "samples of which the most promising is proposed"),
-       number_option("top_percent", Kind::kInt, 15, 1, 99, "percentage of good trials"),
-       number_option("widening", Kind::kReal, 3.0, 1e-3, 100, "factor of the bandwidths for samples"),
-       mutation_count_option()},
-      [](const Context& context, const Options& options) -> Result<std::unique_ptr<Sampler>> {
-        BohbSettings settings;
-        settings.random_fraction = options.at("random_fraction").get<double>();
-        settings.candidates = options.at("candidates").get<std::int64_t>();
-        settings.top_percent = options.at("top_percent").get<std::int64_t>();
-        settings.widening = options.at("widening").get<double>();
-        LANISTA_ASSIGN(settings.mutations, mutation_count(options));
-        return std::unique_ptr<Sampler>(std::make_unique<Bohb>(context, settings));
-      }};
+      {{&BohbSettings::random_fraction,
+        number_option("random_fraction", Kind::kReal, 1.0 / 3, 0, 1, "share of random proposals")},
+       {&BohbSettings::candidates,
+        number_option("candidates", Kind::kInt, 64, 1, 10'000, "samples of which the most promising is proposed")},
+       {&BohbSettings::top_percent, number_option("top_percent", Kind::kInt, 15, 1, 99, "percentage of good trials")},
+       {&BohbSettings::widening,
+        number_option("widening", Kind::kReal, 3.0, 1e-3, 100, "factor of the bandwidths for samples")}});
 }
 
 }  // namespace lanista::search

@@ -12,22 +12,10 @@ namespace {
 using testing::must;
 using testing::small_context;
 using testing::text_of;
+using testing::unit_cube;
 
 constexpr double kQuietNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
-
-/// Returns a space of d numbers in [0, 1] without mutations.
-Context unit_cube(std::uint64_t seed, int d, std::int64_t epochs = 9) {
-  Context context = small_context(seed, false);
-  context.params = {};
-  context.goals = {{false, "loss"}};
-  context.epochs = epochs;
-  for (int k = 0; k < d; ++k) {
-    const std::string name = "x" + std::to_string(k);
-    LANISTA_CHECK(context.params.add({name, space::FloatRange{0, 1, 0, false}, {}}).ok(), "the test's own space");
-  }
-  return context;
-}
 
 std::unique_ptr<Sampler> sampler(const StrategyPlugin& plugin, const Context& context, const nlohmann::json& options) {
   return must(plugin.make(context, must(resolve_options(options, plugin.options))));
@@ -75,7 +63,7 @@ struct Pair {
 
 TEST(Bohb, BuildsModelAtTwiceDimensionPlusOneResults) {
   for (const int d : {1, 2, 5}) {
-    Pair whole(unit_cube(3, d));
+    Pair whole(unit_cube(3, d, 9));
     for (int n = 0; n < 2 * (d + 1); ++n) {
       EXPECT_FALSE(whole.has_model()) << d << " dimensions, " << n << " results";
       whole.train(whole.next(), 9, 0.1 * n);
@@ -84,7 +72,7 @@ TEST(Bohb, BuildsModelAtTwiceDimensionPlusOneResults) {
 
     // So many results at epoch 3 and at the end are too few for each budget. Trials that trained to the end count at
     // epoch 3 as well.
-    Pair parts(unit_cube(4, d));
+    Pair parts(unit_cube(4, d, 9));
     for (int n = 0; n < d; ++n) parts.train(parts.next(), 3, 0.1 * n);
     for (int n = 0; n < d + 1; ++n) parts.train(parts.next(), 9, 0.1 * n);
     EXPECT_FALSE(parts.has_model()) << d;
@@ -95,7 +83,7 @@ TEST(Bohb, BuildsModelAtTwiceDimensionPlusOneResults) {
 
 TEST(Bohb, UsesModelOfLargestBudget) {
   // At one epoch x near 0.2 is best, at nine epochs x near 0.8.
-  Pair pair(unit_cube(1, 1));
+  Pair pair(unit_cube(1, 1, 9));
   const auto at = [&](double x) {
     study::Proposal proposal = pair.next();
     proposal.sample["x0"] = x;
@@ -117,7 +105,7 @@ TEST(Bohb, UsesModelOfLargestBudget) {
 }
 
 TEST(Bohb, CountsPromotedTrialsAtEachBudget) {
-  Pair pair(unit_cube(4, 1));
+  Pair pair(unit_cube(4, 1, 9));
   const TrialId first = pair.train(pair.next(), 3, 0.1);
   for (int i = 0; i < 2; ++i) pair.train(pair.next(), 3, 0.2 + i);
   EXPECT_FALSE(pair.has_model());
@@ -132,7 +120,7 @@ TEST(Bohb, CountsPromotedTrialsAtEachBudget) {
 
 TEST(Bohb, CountsFailuresAndNanAsBad) {
   for (const double lost : {kQuietNan, kInfinite}) {
-    Pair pair(unit_cube(5, 1));
+    Pair pair(unit_cube(5, 1, 9));
     pair.train(pair.next(), 9, 0.5);
     for (int i = 0; i < 6; ++i) pair.train(pair.next(), 9, lost);
     pair.fail(pair.next());
@@ -140,7 +128,7 @@ TEST(Bohb, CountsFailuresAndNanAsBad) {
     pair.train(pair.next(), 9, -kInfinite);
     EXPECT_TRUE(pair.has_model()) << "minus infinity is the best there is";
   }
-  Pair pair(unit_cube(6, 1));
+  Pair pair(unit_cube(6, 1, 9));
   for (int i = 0; i < 2; ++i) pair.train(pair.next(), 9, 0.5);
   pair.fail(pair.next());
   EXPECT_FALSE(pair.has_model());
@@ -149,7 +137,7 @@ TEST(Bohb, CountsFailuresAndNanAsBad) {
 }
 
 TEST(Bohb, AvoidsRegionsWhereTrialsFail) {
-  Pair pair(unit_cube(2, 1));
+  Pair pair(unit_cube(2, 1, 9));
   for (int i = 0; i < 40; ++i) {
     study::Proposal proposal = pair.next();
     const double x = (i + 0.5) / 40;
@@ -162,7 +150,7 @@ TEST(Bohb, AvoidsRegionsWhereTrialsFail) {
 }
 
 TEST(Bohb, ProposesConfiguredShareAtRandom) {
-  const Context context = unit_cube(8, 1);
+  const Context context = unit_cube(8, 1, 9);
   auto bohb = sampler(bohb_plugin(), context, Options::object());
   auto random = sampler(bohb_plugin(), context, {{"random_fraction", 1.0}});
   int equal = 0;

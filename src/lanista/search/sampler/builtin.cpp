@@ -150,4 +150,11 @@ std::vector<study::Goal> comparison_goals(const std::vector<study::Goal>& goals,
   return {{study::more_is_better(metric).value_or(false), metric}};
 }
 
+Result<study::Goal> curve_goal(const HalvingContext& judged, const Options& options, const std::string& rule) {
+  for (const study::Goal& goal : comparison_goals(judged.goals, options.at("on").get<std::string>())) {
+    if (study::is_metric(goal.metric)) return goal;
+  }
+  return Error{Code::kInvalidArgument, rule + " needs a goal that is measured in training, or another metric", "on"};
+}
+
 }  // namespace lanista::search

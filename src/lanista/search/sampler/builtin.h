@@ -56,5 +56,8 @@ std::int64_t pbt_quantile(std::int64_t members, double quantile);
 /// metric of a goal gives that goal. Any other metric is maximised if it is known that more is better, else it is
 /// minimised.
 std::vector<study::Goal> comparison_goals(const std::vector<study::Goal>& goals, const std::string& metric);
+/// Returns the goal by which the stopping rule `rule` judges a curve: that of the option `on`, or the first one that is
+/// measured in training. Errors: kInvalidArgument (there is none).
+Result<study::Goal> curve_goal(const HalvingContext& judged, const Options& options, const std::string& rule);
 
 }  // namespace lanista::search

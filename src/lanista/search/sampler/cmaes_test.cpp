@@ -39,22 +39,13 @@ double lowest(const StrategyPlugin& plugin, const nlohmann::json& options, std::
     const double w = s.contains("w") ? std::get<double>(s.at("w")) - 0.8 : 0.3;
     const double loss = x * x + y * y + n * n + w * w;
     best = std::min(best, loss);
-    strategy->observe(study::Proposed{TrialId{id}, proposal});
-    strategy->observe(study::Measured{{TrialId{id}, 4, 4, {{"loss", loss}}}});
-    strategy->observe(study::Ended{TrialId{id}, {}});
+    testing::feed_trial(*strategy, id, proposal, {{"loss", loss}});
   }
   return best;
 }
 
 TEST(CmaEsSearch, BeatsRandomInAMixedConditionalSpace) {
-  int wins = 0;
-  double ratio = 0;
-  for (std::uint64_t seed = 0; seed < 20; ++seed) {
-    const double learned = lowest(cmaes_plugin(), Options::object(), seed);
-    const double random = lowest(random_plugin(), Options::object(), seed);
-    wins += learned < random ? 1 : 0;
-    ratio += std::log10(learned / random) / 20;
-  }
+  const auto [wins, ratio] = testing::compared_with_random(lowest, cmaes_plugin(), Options::object());
   EXPECT_GE(wins, 15);
   EXPECT_LT(ratio, -0.5);
 }
@@ -233,9 +224,7 @@ TEST(CmaEsSearch, RestartsWhenGenerationHasNoOwnSample) {
     for (std::uint32_t id = 1; id <= 4; ++id) {
       study::Proposal proposal = search->suggest({1})->proposals().at(0);
       for (auto& [name, value] : proposal.sample) value = 0.1 * id;
-      search->observe(study::Proposed{TrialId{id}, proposal});
-      search->observe(study::Measured{{TrialId{id}, 4, 4, {{"loss", 1.0 * id}}}});
-      search->observe(study::Ended{TrialId{id}, {}});
+      testing::feed_trial(*search, id, proposal, {{"loss", 1.0 * id}});
     }
 
     const auto group = search->suggest({8});

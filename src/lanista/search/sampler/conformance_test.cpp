@@ -25,15 +25,7 @@ class EveryStrategy : public ::testing::TestWithParam<std::tuple<std::string, bo
   Context context_for(std::uint64_t seed) const {
     return over_blueprint() ? blueprint_context(seed) : small_context(seed);
   }
-  StrategyPlugin plugin() const {
-    for (StrategyPlugin& plugin : all_) {
-      if (plugin.name == name()) return plugin;
-    }
-    return {};
-  }
-
- private:
-  mutable std::vector<StrategyPlugin> all_ = builtin_strategies();
+  StrategyPlugin plugin() const { return testing::sampler_named(name()); }
 };
 
 TEST_P(EveryStrategy, HasItsRegisteredName) {
@@ -258,12 +250,8 @@ TEST_P(EveryStrategy, ReplaysLateUnorderedAndFailedEvents) {
   }
 }
 
-std::vector<std::string> names() {
-  std::vector<std::string> out;
-  for (const StrategyPlugin& plugin : builtin_strategies()) out.push_back(plugin.name);
-  return out;
-}
-INSTANTIATE_TEST_SUITE_P(Builtin, EveryStrategy, ::testing::Combine(::testing::ValuesIn(names()), ::testing::Bool()),
+INSTANTIATE_TEST_SUITE_P(Builtin, EveryStrategy,
+                         ::testing::Combine(::testing::ValuesIn(testing::sampler_names()), ::testing::Bool()),
                          [](const auto& instance) {
                            return std::get<0>(instance.param) + (std::get<1>(instance.param) ? "_blueprint" : "");
                          });

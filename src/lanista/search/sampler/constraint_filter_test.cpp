@@ -11,10 +11,7 @@
 namespace lanista::search {
 namespace {
 
-using testing::make;
-using testing::must;
-using testing::play;
-using testing::small_context;
+using namespace testing;
 
 Context constrained(std::uint64_t seed, const std::vector<std::string>& texts) {
   Context context = small_context(seed);
@@ -33,15 +30,7 @@ double base_parameters() {
   return parameters(context, must(make(random_plugin(), context)->suggest({1})).proposals().at(0));
 }
 
-class EveryStrategyUnderConstraints : public ::testing::TestWithParam<std::string> {
- protected:
-  StrategyPlugin plugin() const {
-    for (StrategyPlugin& plugin : builtin_strategies()) {
-      if (plugin.name == GetParam()) return std::move(plugin);
-    }
-    return {};
-  }
-};
+class EveryStrategyUnderConstraints : public testing::SamplerTest {};
 
 TEST_P(EveryStrategyUnderConstraints, ProposesOnlyFeasibleTrialsAndReplays) {
   const Context context = constrained(3, {"momentum <= lr * 4", "params + 0 <= " + std::to_string(base_parameters())});
@@ -81,12 +70,7 @@ TEST_P(EveryStrategyUnderConstraints, ProposesInfeasibleTrialsWithoutConstraints
   EXPECT_EQ(large > 0, GetParam() != "grid");  // The grid mutates nothing.
 }
 
-std::vector<std::string> names() {
-  std::vector<std::string> out;
-  for (const StrategyPlugin& plugin : builtin_strategies()) out.push_back(plugin.name);
-  return out;
-}
-INSTANTIATE_TEST_SUITE_P(Builtin, EveryStrategyUnderConstraints, ::testing::ValuesIn(names()),
+INSTANTIATE_TEST_SUITE_P(Builtin, EveryStrategyUnderConstraints, ::testing::ValuesIn(testing::sampler_names()),
                          [](const auto& instance) { return instance.param; });
 
 TEST(ConstraintFilter, ReportsAttemptsAndRejectionReason) {
@@ -115,9 +99,7 @@ double kept(const StrategyPlugin& plugin, const nlohmann::json& options, std::ui
     const study::Proposal proposal = must(strategy->suggest({1})).proposals().at(0);
     const double x = std::get<double>(proposal.sample.at("lr"));
     good += id > 40 && x <= 0.1 ? 1 : 0;
-    strategy->observe(study::Proposed{TrialId{id}, proposal});
-    strategy->observe(study::Measured{{TrialId{id}, 4, 4, {{"val_loss", 1 - x}, {"val_cost", x}}}});
-    strategy->observe(study::Ended{TrialId{id}, {}});
+    testing::feed_trial(*strategy, id, proposal, {{"val_loss", 1 - x}, {"val_cost", x}});
   }
   return good / 40.0;
 }

@@ -79,18 +79,6 @@ TEST(DifferentialEvolution, MutatesCrossesAndRepairs) {
 
 constexpr int kDimension = 5;
 
-Context cube_of_five(std::uint64_t seed, std::int64_t epochs) {
-  Context context = small_context(seed, false);
-  context.params = {};
-  context.goals = {{false, "loss"}};
-  context.epochs = epochs;
-  for (int k = 0; k < kDimension; ++k) {
-    const std::string name = "x" + std::to_string(k);
-    LANISTA_CHECK(context.params.add({name, space::FloatRange{0, 1, 0, false}, {}}).ok(), "the test's own space");
-  }
-  return context;
-}
-
 Point vector_of(const study::Proposal& proposal) {
   Point out;
   for (int k = 0; k < kDimension; ++k) {
@@ -191,7 +179,7 @@ double distance(const Point& a, const Point& b) {
 /// Runs `rounds` brackets of R = 9 with one worker and compares every decision. With CR = 0 a child equals its target
 /// in all coordinates except one. With F = 0 and CR near 1 it equals a member of the pool.
 void expect_as_simulated(double scale, double crossover, int rounds) {
-  const Context context = cube_of_five(17, 9);
+  const Context context = testing::unit_cube(17, kDimension, 9);
   auto strategy = testing::make(dehb_plugin(), context, {{"scale", scale}, {"crossover", crossover}});
   DehbHarness harness(*strategy);
   Simulation sim;
@@ -268,7 +256,7 @@ TEST(Dehb, MakesChildrenFromBestOfLowerBudget) {
 }
 
 TEST(Dehb, StopsPausedTrialsAfterLastPromotion) {
-  auto strategy = testing::make(dehb_plugin(), cube_of_five(3, 9));
+  auto strategy = testing::make(dehb_plugin(), testing::unit_cube(3, kDimension, 9));
   DehbHarness harness(*strategy);
   for (int i = 0; i < 120; ++i) {
     for (const Member& member : must(strategy->suggest({1})).group.members) {
@@ -287,7 +275,7 @@ TEST(Dehb, StopsPausedTrialsAfterLastPromotion) {
 
 TEST(Dehb, NeverWaitsAndTrainsEachTrialOnce) {
   for (const std::size_t slots : {std::size_t{3}, std::size_t{16}, std::size_t{64}}) {
-    auto strategy = testing::make(dehb_plugin(), cube_of_five(slots, 27));
+    auto strategy = testing::make(dehb_plugin(), testing::unit_cube(slots, kDimension, 27));
     DehbHarness harness(*strategy);
     Rng rng(slots);
     std::vector<TrialId> running;
@@ -321,7 +309,7 @@ TEST(Dehb, NeverWaitsAndTrainsEachTrialOnce) {
 TEST(Dehb, BeatsRandomSearchOnHyperbandBudgets) {
   double best = 0, random_best = 0;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
-    auto strategy = testing::make(dehb_plugin(), cube_of_five(seed, 9));
+    auto strategy = testing::make(dehb_plugin(), testing::unit_cube(seed, kDimension, 9));
     DehbHarness harness(*strategy);
     double found = 1e9;
     Rng rng(seed);

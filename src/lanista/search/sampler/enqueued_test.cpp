@@ -61,7 +61,7 @@ TEST(Enqueued, ReportsInvalidValueAndItsPlace) {
   EXPECT_EQ(where({{"momentum", 0.5}}), "[1]: breaks 'momentum <= 0.4'");
 }
 
-class AfterEnqueued : public ::testing::TestWithParam<std::string> {};
+class AfterEnqueued : public testing::SamplerTest {};
 
 TEST_P(AfterEnqueued, ContinuesLikeStrategyThatProposedThemItself) {
   for (const StrategyPlugin& plugin : builtin_strategies()) {
@@ -87,20 +87,13 @@ TEST_P(AfterEnqueued, ContinuesLikeStrategyThatProposedThemItself) {
                   study::proposal_json(must(resumed->sample_proposals(1)).proposals().at(0)));
       }
       for (Sampler* each : {queued.get(), plain.get(), resumed.get()}) {
-        each->observe(study::Proposed{TrialId{id}, next});
-        each->observe(study::Measured{{TrialId{id}, 4, 4, {{"acc", 0.1 * (id % 5)}, {"loss", 0.2 * (id % 3)}}}});
-        each->observe(study::Ended{TrialId{id}, {}});
+        testing::feed_trial(*each, id, next, {{"acc", 0.1 * (id % 5)}, {"loss", 0.2 * (id % 3)}});
       }
     }
   }
 }
 
-std::vector<std::string> every_strategy() {
-  std::vector<std::string> out;
-  for (const StrategyPlugin& plugin : builtin_strategies()) out.push_back(plugin.name);
-  return out;
-}
-INSTANTIATE_TEST_SUITE_P(Builtin, AfterEnqueued, ::testing::ValuesIn(every_strategy()));
+INSTANTIATE_TEST_SUITE_P(Builtin, AfterEnqueued, ::testing::ValuesIn(testing::sampler_names()));
 
 }  // namespace
 }  // namespace lanista::search

@@ -8,18 +8,14 @@
 #include "lanista/base/check.h"
 #include "lanista/model/graph/infer.h"
 #include "lanista/search/sampler/builtin.h"
-#include "lanista/search/sampler/history.h"
-#include "lanista/search/sampler/proposal_sampler.h"
+#include "lanista/search/sampler/learning_sampler.h"
 
 namespace lanista::search {
 namespace {
 
 struct Settings {
-  std::int64_t population = 24;
-  std::int64_t tournament = 6;
-  double p_model = 0.8;
-  double p_param = 0.5;
-  double parsimony = 0;
+  std::int64_t population = 0, tournament = 0;
+  double p_model = 0, p_param = 0, parsimony = 0;
   MutationCount mutations;
 };
 
@@ -57,13 +53,9 @@ class ResampleChooser final : public space::Chooser {
 /// Fitness is the rank at equal fidelity (history.h), with several goals by fronts. With `parsimony`, ranks are put in
 /// buckets, and in a bucket the model with the fewest parameters wins (bucketed lexicographic parsimony; Luke and
 /// Panait, GECCO'02). So a larger model must be better by at least a bucket.
-class Evolution final : public ReplayableSampler {
+class Evolution final : public LearningSampler<Settings> {
  public:
-  Evolution(const Context& context, const Settings& settings)
-      : ReplayableSampler(context),
-        settings_(settings),
-        proposal_sampler_(context, settings.mutations),
-        history_(context) {}
+  using LearningSampler::LearningSampler;
   std::string_view name() const override { return "evolution"; }
 
  protected:
@@ -163,9 +155,6 @@ class Evolution final : public ReplayableSampler {
     return names;
   }
 
-  Settings settings_;
-  ProposalSampler proposal_sampler_;
-  History history_;
   std::deque<Observation> members_;             ///< Members in the order of their ends.
   std::map<TrialId, std::int64_t> parameters_;  ///< Parameters of the members' models, with parsimony.
 };
@@ -174,31 +163,22 @@ class Evolution final : public ReplayableSampler {
 
 StrategyPlugin evolution_plugin() {
   using Kind = OptionSpec::Kind;
-  return {
-      "evolution",
-      "regularised evolution: mutates the best of a tournament among the youngest trials",
-      {number_option("population", Kind::kInt, 24, 1, 10'000,
-                     "number of trials that may be parents; the first ones "
-                     "are random"),
-       number_option("tournament", Kind::kInt, 6, 1, 10'000, "number of trials of which the best becomes the parent"),
-       number_option("p_model", Kind::kReal, 0.8, 0, 1, "probability that a child's model is mutated"),
-       number_option("p_param", Kind::kReal, 0.5, 0, 1,
-                     "probability that a hyper-parameter of a child is "
-                     "sampled again"),
-       number_option("parsimony", Kind::kReal, 0, 0, 1,
-                     "share of the population with ranks that count as equal, so that the smaller model wins; 0: "
-                     "size does not count"),
-       mutation_count_option()},
-      [](const Context& context, const Options& options) -> Result<std::unique_ptr<Sampler>> {
-        Settings settings;
-        settings.population = options.at("population").get<std::int64_t>();
-        settings.tournament = options.at("tournament").get<std::int64_t>();
-        settings.p_model = options.at("p_model").get<double>();
-        settings.p_param = options.at("p_param").get<double>();
-        settings.parsimony = options.at("parsimony").get<double>();
-        LANISTA_ASSIGN(settings.mutations, mutation_count(options));
-        return std::unique_ptr<Sampler>(std::make_unique<Evolution>(context, settings));
-      }};
+  return learning_plugin<Evolution, Settings>(
+      "evolution", "regularised evolution: mutates the best of a tournament among the youngest trials",
+      {{&Settings::population, number_option("population", Kind::kInt, 24, 1, 10'000,
+                                             "number of trials that may be parents; the first ones "
+                                             "are random")},
+       {&Settings::tournament,
+        number_option("tournament", Kind::kInt, 6, 1, 10'000, "number of trials of which the best becomes the parent")},
+       {&Settings::p_model,
+        number_option("p_model", Kind::kReal, 0.8, 0, 1, "probability that a child's model is mutated")},
+       {&Settings::p_param, number_option("p_param", Kind::kReal, 0.5, 0, 1,
+                                          "probability that a hyper-parameter of a child is "
+                                          "sampled again")},
+       {&Settings::parsimony,
+        number_option("parsimony", Kind::kReal, 0, 0, 1,
+                      "share of the population with ranks that count as equal, so that the smaller model wins; 0: "
+                      "size does not count")}});
 }
 
 }  // namespace lanista::search

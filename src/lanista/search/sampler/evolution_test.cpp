@@ -148,9 +148,7 @@ TEST(Evolution, FindsBetterModelsThanRandomOnASmoothLandscape) {
         loss = 10 * lr * lr + momentum * momentum;
       }
       lowest = std::min(lowest, loss);
-      strategy->observe(study::Proposed{TrialId{id}, proposal});
-      strategy->observe(study::Measured{{TrialId{id}, 4, 4, {{"loss", loss}}}});
-      strategy->observe(study::Ended{TrialId{id}, {}});
+      testing::feed_trial(*strategy, id, proposal, {{"loss", loss}});
     }
     return lowest;
   };

@@ -9,9 +9,8 @@
 #include "lanista/model/space/unit_interval.h"
 #include "lanista/search/math/improvement.h"
 #include "lanista/search/sampler/builtin.h"
-#include "lanista/search/sampler/history.h"
+#include "lanista/search/sampler/learning_sampler.h"
 #include "lanista/search/sampler/modelled_points.h"
-#include "lanista/search/sampler/proposal_sampler.h"
 #include "lanista/search/sampler/sobol.h"
 #include "lanista/search/study/pareto.h"
 
@@ -19,11 +18,7 @@ namespace lanista::search {
 namespace {
 
 struct Settings {
-  std::int64_t startup = 10;
-  std::int64_t candidates = 1024;
-  std::int64_t fantasies = 128;
-  std::int64_t observations = 200;
-  std::int64_t refit = 1;
+  std::int64_t startup = 0, candidates = 0, fantasies = 0, observations = 0, refit = 0;
   MutationCount mutations;
 };
 
@@ -39,13 +34,9 @@ constexpr std::int64_t kLocalSteps = 60;  ///< Steps from each start.
 /// proposed. The model uses the results of one epoch (modelled_points.h). An inactive parameter has the middle of its
 /// range as coordinate; the parameter on which it depends distinguishes the branches. Mutations of the base model are
 /// random.
-class GaussianProcessSearch final : public ReplayableSampler {
+class GaussianProcessSearch final : public LearningSampler<Settings> {
  public:
-  GaussianProcessSearch(const Context& context, const Settings& settings)
-      : ReplayableSampler(context),
-        settings_(settings),
-        proposal_sampler_(context, settings.mutations),
-        history_(context) {
+  GaussianProcessSearch(const Context& context, const Settings& settings) : LearningSampler(context, settings) {
     unordered_.push_back(true);  // The base model.
     for (const space::Parameter& parameter : context.params.parameters()) {
       unordered_.push_back(std::holds_alternative<space::Categorical>(parameter.domain));
@@ -222,9 +213,6 @@ class GaussianProcessSearch final : public ReplayableSampler {
     return best;
   }
 
-  Settings settings_;
-  ProposalSampler proposal_sampler_;
-  History history_;
   std::vector<bool> unordered_;
   std::vector<ModelledTrial> seen_;
   std::map<TrialId, std::map<std::int64_t, std::vector<double>>> excesses_;  ///< Excesses of running trials, by epoch.
@@ -238,29 +226,27 @@ class GaussianProcessSearch final : public ReplayableSampler {
 
 StrategyPlugin gp_plugin() {
   using Kind = OptionSpec::Kind;
-  return {
+  StrategyPlugin plugin = learning_plugin<GaussianProcessSearch, Settings>(
       "gp",
       "Gaussian-process search by the first goal: the highest expected improvement within the constraints; mutations "
       "are random",
-      {number_option("startup", Kind::kInt, 10, 1, 10'000, "number of random trials before the model is used"),
-       number_option("candidates", Kind::kInt, 1024, 1, 1'000'000,
-                     "points that are compared, of which the best "
-                     "are refined"),
-       number_option("fantasies", Kind::kInt, 128, 1, 10'000, "sampled outcomes of running trials"),
-       number_option("refit", Kind::kInt, 1, 1, 10'000, "results after which the kernel is fitted again"),
-       number_option("observations", Kind::kInt, 200, 2, 2'000, "results that the model uses: the best and the newest"),
-       mutation_count_option()},
-      [](const Context& context, const Options& options) -> Result<std::unique_ptr<Sampler>> {
-        if (context.goals.empty()) return Error{Code::kInvalidArgument, "gp needs a goal to model", "goals"};
-        Settings settings;
-        settings.startup = options.at("startup").get<std::int64_t>();
-        settings.candidates = options.at("candidates").get<std::int64_t>();
-        settings.fantasies = options.at("fantasies").get<std::int64_t>();
-        settings.observations = options.at("observations").get<std::int64_t>();
-        settings.refit = options.at("refit").get<std::int64_t>();
-        LANISTA_ASSIGN(settings.mutations, mutation_count(options));
-        return std::unique_ptr<Sampler>(std::make_unique<GaussianProcessSearch>(context, settings));
-      }};
+      {{&Settings::startup,
+        number_option("startup", Kind::kInt, 10, 1, 10'000, "number of random trials before the model is used")},
+       {&Settings::candidates, number_option("candidates", Kind::kInt, 1024, 1, 1'000'000,
+                                             "points that are compared, of which the best "
+                                             "are refined")},
+       {&Settings::fantasies,
+        number_option("fantasies", Kind::kInt, 128, 1, 10'000, "sampled outcomes of running trials")},
+       {&Settings::refit,
+        number_option("refit", Kind::kInt, 1, 1, 10'000, "results after which the kernel is fitted again")},
+       {&Settings::observations, number_option("observations", Kind::kInt, 200, 2, 2'000,
+                                               "results that the model uses: the best and the newest")}});
+  plugin.make = [make = plugin.make](const Context& context,
+                                     const Options& options) -> Result<std::unique_ptr<Sampler>> {
+    if (context.goals.empty()) return Error{Code::kInvalidArgument, "gp needs a goal to model", "goals"};
+    return make(context, options);
+  };
+  return plugin;
 }
 
 }  // namespace lanista::search

@@ -29,34 +29,20 @@ double lowest(const StrategyPlugin& plugin, const nlohmann::json& options, std::
       loss = lr * lr + momentum * momentum;
     }
     best = std::min(best, loss);
-    strategy->observe(study::Proposed{TrialId{id}, proposal});
-    strategy->observe(study::Measured{{TrialId{id}, 4, 4, {{"loss", loss}}}});
-    strategy->observe(study::Ended{TrialId{id}, {}});
+    testing::feed_trial(*strategy, id, proposal, {{"loss", loss}});
   }
   return best;
 }
 
 TEST(GaussianProcessSearch, BeatsRandomInAConditionalSpace) {
-  int wins = 0;
-  double ratio = 0;
-  for (std::uint64_t seed = 0; seed < 20; ++seed) {
-    const double learned = lowest(gp_plugin(), {{"candidates", 64}}, seed);
-    const double random = lowest(random_plugin(), Options::object(), seed);
-    wins += learned < random ? 1 : 0;
-    ratio += std::log10(learned / random) / 20;
-  }
+  const auto [wins, ratio] = testing::compared_with_random(lowest, gp_plugin(), {{"candidates", 64}});
   EXPECT_GE(wins, 18);
   EXPECT_LT(ratio, -2);
 }
 
 /// Returns a space of numbers x0, x1, ... in [0, 1].
 Context cube(std::uint64_t seed, std::size_t dimension, const std::vector<std::string>& constraints = {}) {
-  Context context = small_context(seed, false);
-  context.goals = {{false, "loss"}};
-  context.params = {};
-  for (std::size_t i = 0; i < dimension; ++i) {
-    LANISTA_CHECK(context.params.add({"x" + std::to_string(i), space::FloatRange{0, 1, 0, false}, {}}).ok(), "a space");
-  }
+  Context context = testing::unit_cube(seed, dimension);
   for (const std::string& text : constraints)
     context.constraints.push_back(testing::must(study::Constraint::parse(text)));
   return context;
@@ -73,9 +59,7 @@ std::unique_ptr<Strategy> after_four(std::uint64_t seed) {
   auto strategy = make(gp_plugin(), cube(seed, 1), {{"startup", 4}, {"candidates", 128}, {"fantasies", 32}});
   for (std::uint32_t id = 1; id <= 4; ++id) {
     const study::Proposal proposal = strategy->suggest({1})->proposals().at(0);
-    strategy->observe(study::Proposed{TrialId{id}, proposal});
-    strategy->observe(study::Measured{{TrialId{id}, 4, 4, {{"loss", std::sin(12 * point_of(proposal)[0])}}}});
-    strategy->observe(study::Ended{TrialId{id}, {}});
+    testing::feed_trial(*strategy, id, proposal, {{"loss", std::sin(12 * point_of(proposal)[0])}});
   }
   return strategy;
 }
@@ -114,9 +98,7 @@ std::vector<Metrics> played(const StrategyPlugin& plugin, const nlohmann::json& 
   for (std::uint32_t id = 1; id <= trials; ++id) {
     const study::Proposal proposal = strategy->suggest({1})->proposals().at(0);
     out.push_back(f(point_of(proposal)));
-    strategy->observe(study::Proposed{TrialId{id}, proposal});
-    strategy->observe(study::Measured{{TrialId{id}, 4, 4, out.back()}});
-    strategy->observe(study::Ended{TrialId{id}, {}});
+    testing::feed_trial(*strategy, id, proposal, out.back());
   }
   return out;
 }

@@ -3,17 +3,14 @@
 
 #include "lanista/model/space/unit_interval.h"
 #include "lanista/search/sampler/builtin.h"
-#include "lanista/search/sampler/history.h"
-#include "lanista/search/sampler/proposal_sampler.h"
+#include "lanista/search/sampler/learning_sampler.h"
 
 namespace lanista::search {
 namespace {
 
 struct Settings {
-  std::int64_t starts = 3;
-  std::int64_t patience = 25;
-  double radius = 0.1;
-  double p_model = 0.5;
+  std::int64_t starts = 0, patience = 0;
+  double radius = 0, p_model = 0;
   MutationCount mutations;
 };
 
@@ -61,13 +58,9 @@ class NeighbourChooser final : public space::Chooser {
 /// with a few random trials and continues with neighbours of its best trial. It ends when `patience` trials in a row do
 /// not improve it. The best trial is the first by rank at equal fidelity (history.h). With several goals the first one
 /// counts, and the next ones where it is equal.
-class LocalSearch final : public ReplayableSampler {
+class LocalSearch final : public LearningSampler<Settings> {
  public:
-  LocalSearch(const Context& context, const Settings& settings)
-      : ReplayableSampler(context),
-        settings_(settings),
-        proposal_sampler_(context, settings.mutations),
-        history_(context) {}
+  using LearningSampler::LearningSampler;
   std::string_view name() const override { return "local_search"; }
 
  protected:
@@ -128,9 +121,6 @@ class LocalSearch final : public ReplayableSampler {
     return out;
   }
 
-  Settings settings_;
-  ProposalSampler proposal_sampler_;
-  History history_;
   std::uint64_t proposed_ = 0;
   std::uint64_t first_ = 0;         ///< Proposals before this climb.
   std::vector<Observation> climb_;  ///< Trials of this climb that ended with a result, in order.
@@ -142,24 +132,16 @@ class LocalSearch final : public ReplayableSampler {
 
 StrategyPlugin local_search_plugin() {
   using Kind = OptionSpec::Kind;
-  return {
-      "local_search",
-      "hill climbing with restarts: one mutation or one hyper-parameter away from the best trial",
-      {number_option("starts", Kind::kInt, 3, 1, 10'000, "number of random trials at the start of a climb"),
-       number_option("patience", Kind::kInt, 25, 1, 1'000'000,
-                     "trials without improvement after which a new climb starts"),
-       number_option("radius", Kind::kReal, 0.1, 0.001, 10, "standard deviation of a step, as a share of the range"),
-       number_option("p_model", Kind::kReal, 0.5, 0, 1, "probability that a neighbour differs in the model"),
-       mutation_count_option()},
-      [](const Context& context, const Options& options) -> Result<std::unique_ptr<Sampler>> {
-        Settings settings;
-        settings.starts = options.at("starts").get<std::int64_t>();
-        settings.patience = options.at("patience").get<std::int64_t>();
-        settings.radius = options.at("radius").get<double>();
-        settings.p_model = options.at("p_model").get<double>();
-        LANISTA_ASSIGN(settings.mutations, mutation_count(options));
-        return std::unique_ptr<Sampler>(std::make_unique<LocalSearch>(context, settings));
-      }};
+  return learning_plugin<LocalSearch, Settings>(
+      "local_search", "hill climbing with restarts: one mutation or one hyper-parameter away from the best trial",
+      {{&Settings::starts,
+        number_option("starts", Kind::kInt, 3, 1, 10'000, "number of random trials at the start of a climb")},
+       {&Settings::patience, number_option("patience", Kind::kInt, 25, 1, 1'000'000,
+                                           "trials without improvement after which a new climb starts")},
+       {&Settings::radius,
+        number_option("radius", Kind::kReal, 0.1, 0.001, 10, "standard deviation of a step, as a share of the range")},
+       {&Settings::p_model,
+        number_option("p_model", Kind::kReal, 0.5, 0, 1, "probability that a neighbour differs in the model")}});
 }
 
 }  // namespace lanista::search

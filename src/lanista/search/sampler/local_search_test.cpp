@@ -16,9 +16,7 @@ using testing::toy_result;
 /// Runs one trial that ends with `loss`. Returns its proposal.
 study::Proposal run(Strategy& strategy, std::uint32_t id, double loss) {
   const study::Proposal proposal = must(strategy.suggest({1})).proposals().at(0);
-  strategy.observe(study::Proposed{TrialId{id}, proposal});
-  strategy.observe(study::Measured{{TrialId{id}, 4, 4, {{"loss", loss}}}});
-  strategy.observe(study::Ended{TrialId{id}, {}});
+  testing::feed_trial(strategy, id, proposal, {{"loss", loss}});
   return proposal;
 }
 

@@ -1,17 +1,15 @@
 #include <algorithm>
 
 #include "lanista/search/sampler/builtin.h"
-#include "lanista/search/sampler/history.h"
-#include "lanista/search/sampler/proposal_sampler.h"
+#include "lanista/search/sampler/learning_sampler.h"
 #include "lanista/search/study/pareto.h"
 
 namespace lanista::search {
 namespace {
 
 struct Settings {
-  std::int64_t population = 50;
-  double p_crossover = 0.9;
-  double p_swap = 0.5;
+  std::int64_t population = 0;
+  double p_crossover = 0, p_swap = 0;
   double p_mutation = 0;  ///< 0 means one over the number of genes.
   MutationCount mutations;
 };
@@ -49,13 +47,9 @@ class CrossChooser final : public space::Chooser {
 /// slot waits for a generation. After each trial that ends, the worst member leaves: by front at equal fidelity
 /// (constrained domination, history.h), then by crowding distance. A trial without results is no member. The model is a
 /// gene like a hyper-parameter: two models of one base exchange mutations.
-class Nsga2 final : public ReplayableSampler {
+class Nsga2 final : public LearningSampler<Settings> {
  public:
-  Nsga2(const Context& context, const Settings& settings)
-      : ReplayableSampler(context),
-        settings_(settings),
-        proposal_sampler_(context, settings.mutations),
-        history_(context) {}
+  using LearningSampler::LearningSampler;
   std::string_view name() const override { return "nsga2"; }
 
  protected:
@@ -163,9 +157,6 @@ class Nsga2 final : public ReplayableSampler {
     return mutate::Candidate{proposal.base, proposal.steps, proposal.edits, std::move(graph), proposal.graph_hash};
   }
 
-  Settings settings_;
-  ProposalSampler proposal_sampler_;
-  History history_;
   std::vector<Observation> members_;
   std::vector<RankAndCrowding> ranks_;  ///< One per member, in their order.
 };
@@ -174,26 +165,20 @@ class Nsga2 final : public ReplayableSampler {
 
 StrategyPlugin nsga2_plugin() {
   using Kind = OptionSpec::Kind;
-  return {"nsga2",
-          "NSGA-II for several goals: crosses trials that no other dominates and keeps the Pareto front spread out",
-          {number_option("population", Kind::kInt, 50, 2, 10'000,
-                         "number of trials that may be parents; the first ones "
-                         "are random"),
-           number_option("p_crossover", Kind::kReal, 0.9, 0, 1, "probability that a child has two parents"),
-           number_option("p_swap", Kind::kReal, 0.5, 0, 1, "probability that a decision comes from the second parent"),
-           number_option("p_mutation", Kind::kReal, 0, 0, 1,
-                         "probability that a decision is sampled again or the model mutated; 0: one over the number "
-                         "of decisions"),
-           mutation_count_option()},
-          [](const Context& context, const Options& options) -> Result<std::unique_ptr<Sampler>> {
-            Settings settings;
-            settings.population = options.at("population").get<std::int64_t>();
-            settings.p_crossover = options.at("p_crossover").get<double>();
-            settings.p_swap = options.at("p_swap").get<double>();
-            settings.p_mutation = options.at("p_mutation").get<double>();
-            LANISTA_ASSIGN(settings.mutations, mutation_count(options));
-            return std::unique_ptr<Sampler>(std::make_unique<Nsga2>(context, settings));
-          }};
+  return learning_plugin<Nsga2, Settings>(
+      "nsga2",
+      "NSGA-II for several goals: crosses trials that no other dominates and keeps the Pareto front spread out",
+      {{&Settings::population, number_option("population", Kind::kInt, 50, 2, 10'000,
+                                             "number of trials that may be parents; the first ones "
+                                             "are random")},
+       {&Settings::p_crossover,
+        number_option("p_crossover", Kind::kReal, 0.9, 0, 1, "probability that a child has two parents")},
+       {&Settings::p_swap,
+        number_option("p_swap", Kind::kReal, 0.5, 0, 1, "probability that a decision comes from the second parent")},
+       {&Settings::p_mutation,
+        number_option("p_mutation", Kind::kReal, 0, 0, 1,
+                      "probability that a decision is sampled again or the model mutated; 0: one over the number "
+                      "of decisions")}});
 }
 
 }  // namespace lanista::search

@@ -16,9 +16,7 @@ using testing::small_context;
 /// Feeds the events of a trial that succeeded with these metrics.
 void feed_event(Strategy& strategy, std::uint32_t id, const study::Proposal& proposal,
                 const std::map<std::string, double>& metrics) {
-  strategy.observe(study::Proposed{TrialId{id}, proposal});
-  strategy.observe(study::Measured{{TrialId{id}, 4, 4, metrics}});
-  strategy.observe(study::Ended{TrialId{id}, {}});
+  testing::feed_trial(strategy, id, proposal, metrics);
 }
 
 TEST(Nsga2, CrossesParentValuesWithoutMutation) {

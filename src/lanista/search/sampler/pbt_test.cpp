@@ -35,6 +35,13 @@ std::unique_ptr<Strategy> pbt(const Context& context, const nlohmann::json& opti
   return testing::make(pbt_plugin(), context, options);
 }
 
+/// Metrics of a trial: an accuracy from `rng`.
+auto random_accuracy(Rng& rng) {
+  return [&rng](TrialId, const space::Sample&, std::int64_t) {
+    return std::map<std::string, double>{{"acc", rng.uniform()}};
+  };
+}
+
 /// Trains members in parallel without an engine. The test gives their measurements.
 struct PopulationHarness {
   struct PopulationMember {
@@ -259,9 +266,7 @@ TEST(Pbt, ReplaysItsOwnEvents) {
   play.begin_all(*strategy);
   Rng rng(9);
   for (int generation = 0; generation < 5; ++generation) {
-    play.train(*strategy, 6, [&](TrialId, const space::Sample&, std::int64_t) {
-      return std::map<std::string, double>{{"acc", rng.uniform()}};
-    });
+    play.train(*strategy, 6, random_accuracy(rng));
     const auto again = pbt(context, options);
     for (const study::Event& event : play.events) again->observe(event);
     const Suggestion suggested = must(strategy->suggest({3, 0, 0, 9})),
@@ -287,9 +292,7 @@ TEST(Pbt, RespectsConstraintsKnownBeforeTraining) {
   Rng rng(8);
   int forks = 0;
   for (int generation = 0; generation < 29; ++generation) {
-    play.train(*strategy, 30, [&](TrialId, const space::Sample&, std::int64_t) {
-      return std::map<std::string, double>{{"acc", rng.uniform()}};
-    });
+    play.train(*strategy, 30, random_accuracy(rng));
     for (const ResumeTrial& each : play.next(*strategy)) {
       if (!each.fork) continue;
       ++forks;
@@ -350,9 +353,7 @@ TEST(Pbt, ForksOnlyWithinEqualFixedParameters) {
   Rng rng(2);
   int forks = 0;
   for (int generation = 0; generation < 7; ++generation) {
-    play.train(*strategy, 8, [&](TrialId, const space::Sample&, std::int64_t) {
-      return std::map<std::string, double>{{"acc", rng.uniform()}};
-    });
+    play.train(*strategy, 8, random_accuracy(rng));
     const auto before = play.members;
     for (const ResumeTrial& each : play.next(*strategy)) {
       if (!each.fork) continue;

@@ -6,8 +6,7 @@
 #include "lanista/search/math/policy.h"
 #include "lanista/search/sampler/builtin.h"
 #include "lanista/search/sampler/decisions.h"
-#include "lanista/search/sampler/history.h"
-#include "lanista/search/sampler/proposal_sampler.h"
+#include "lanista/search/sampler/learning_sampler.h"
 
 namespace lanista::search {
 namespace {
@@ -15,11 +14,8 @@ namespace {
 constexpr std::uint64_t kTries = 32;  ///< Samples of a mutation until one is applicable, as in random search.
 
 struct Settings {
-  double rate = 0.4;
-  double baseline_decay = 0.9;
-  double entropy = 0.01;
-  std::int64_t bins = 8;
-  std::int64_t window = 64;
+  double rate = 0, baseline_decay = 0, entropy = 0;
+  std::int64_t bins = 0, window = 0;
   MutationCount mutations;
 };
 
@@ -80,14 +76,10 @@ class PolicyChooser final : public space::Chooser {
 /// recurrent network). The reward of a trial is the share of the last `window` trials that are worse. Trials are
 /// compared by rank at equal fidelity (history.h), with several goals by fronts, so that the scale of losses does not
 /// matter.
-class PolicyGradient final : public ReplayableSampler {
+class PolicyGradient final : public LearningSampler<Settings> {
  public:
   PolicyGradient(const Context& context, const Settings& settings)
-      : ReplayableSampler(context),
-        settings_(settings),
-        proposal_sampler_(context, settings.mutations),
-        decisions_(context, false),
-        history_(context) {}
+      : LearningSampler(context, settings), decisions_(context, false) {}
   std::string_view name() const override { return "policy_gradient"; }
 
  protected:
@@ -177,10 +169,7 @@ class PolicyGradient final : public ReplayableSampler {
     }
   }
 
-  Settings settings_;
-  ProposalSampler proposal_sampler_;
   DecisionList decisions_;
-  History history_;
   Policy policy_;
   double baseline_ = 0.5;
   std::deque<Observation> recent_;  ///< Recent trials, without their proposals.
@@ -190,26 +179,17 @@ class PolicyGradient final : public ReplayableSampler {
 
 StrategyPlugin policy_gradient_plugin() {
   using Kind = OptionSpec::Kind;
-  return {"policy_gradient",
-          "REINFORCE: learns independent probabilities of all decisions, mutations included",
-          {number_option("rate", Kind::kReal, 0.4, 0, 100, "learning rate of the logits"),
-           number_option("baseline_decay", Kind::kReal, 0.9, 0, 1, "share of the old baseline in the moving average"),
-           number_option("entropy", Kind::kReal, 0.01, 0, 10, "weight of the policy's entropy, for exploration"),
-           number_option("bins", Kind::kInt, 8, 1, 10'000, "number of intervals of a numeric domain"),
-           number_option("window", Kind::kInt, 64, 1, 10'000,
-                         "number of recent trials that a result is "
-                         "compared with"),
-           mutation_count_option()},
-          [](const Context& context, const Options& options) -> Result<std::unique_ptr<Sampler>> {
-            Settings settings;
-            settings.rate = options.at("rate").get<double>();
-            settings.baseline_decay = options.at("baseline_decay").get<double>();
-            settings.entropy = options.at("entropy").get<double>();
-            settings.bins = options.at("bins").get<std::int64_t>();
-            settings.window = options.at("window").get<std::int64_t>();
-            LANISTA_ASSIGN(settings.mutations, mutation_count(options));
-            return std::unique_ptr<Sampler>(std::make_unique<PolicyGradient>(context, settings));
-          }};
+  return learning_plugin<PolicyGradient, Settings>(
+      "policy_gradient", "REINFORCE: learns independent probabilities of all decisions, mutations included",
+      {{&Settings::rate, number_option("rate", Kind::kReal, 0.4, 0, 100, "learning rate of the logits")},
+       {&Settings::baseline_decay,
+        number_option("baseline_decay", Kind::kReal, 0.9, 0, 1, "share of the old baseline in the moving average")},
+       {&Settings::entropy,
+        number_option("entropy", Kind::kReal, 0.01, 0, 10, "weight of the policy's entropy, for exploration")},
+       {&Settings::bins, number_option("bins", Kind::kInt, 8, 1, 10'000, "number of intervals of a numeric domain")},
+       {&Settings::window, number_option("window", Kind::kInt, 64, 1, 10'000,
+                                         "number of recent trials that a result is "
+                                         "compared with")}});
 }
 
 }  // namespace lanista::search

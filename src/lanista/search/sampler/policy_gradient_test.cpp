@@ -68,9 +68,7 @@ TEST(PolicyGradient, LearnsWhichMutatorHelps) {
     int widened = 0;
     for (const auto& step : proposal.steps) widened += step.mutator == "widen" ? 1 : 0;
     (id <= 40 ? early : late) += id <= 40 || id > 80 ? static_cast<int>(widened == 2) : 0;
-    strategy->observe(study::Proposed{TrialId{id}, proposal});
-    strategy->observe(study::Measured{{TrialId{id}, 4, 4, {{"loss", -widened}}}});
-    strategy->observe(study::Ended{TrialId{id}, {}});
+    testing::feed_trial(*strategy, id, proposal, {{"loss", -widened}});
   }
   EXPECT_GT(late, early + 5);
 }
@@ -96,9 +94,7 @@ double wrong_answers(const StrategyPlugin& plugin, const nlohmann::json& options
       double loss = 10;
       for (const auto& [name, value] : sample) loss -= name[0] == 'p' && value == on ? 1 : 0;
       lowest = std::min(lowest, loss);
-      strategy->observe(study::Proposed{TrialId{id}, group.proposals()[0]});
-      strategy->observe(study::Measured{{TrialId{id}, 4, 4, {{"loss", loss}}}});
-      strategy->observe(study::Ended{TrialId{id}, {}});
+      testing::feed_trial(*strategy, id, group.proposals()[0], {{"loss", loss}});
     }
     sum += lowest;
   }

@@ -55,15 +55,7 @@ std::unique_ptr<Sampler> random_sampler(const Context& context) {
   return must(random_plugin().make(context, must(resolve_options(Options::object(), random_plugin().options))));
 }
 
-class EveryStrategyRepeated : public ::testing::TestWithParam<std::string> {
- protected:
-  StrategyPlugin plugin() const {
-    for (StrategyPlugin& plugin : builtin_strategies()) {
-      if (plugin.name == GetParam()) return std::move(plugin);
-    }
-    return {};
-  }
-};
+class EveryStrategyRepeated : public testing::SamplerTest {};
 
 TEST_P(EveryStrategyRepeated, ReplaysItsEvents) {
   const auto config = asked(3, 1);
@@ -108,14 +100,7 @@ TEST_P(EveryStrategyRepeated, EqualsPlainStrategyWithOneTraining) {
   }
 }
 
-std::vector<std::string> names() {
-  std::vector<std::string> out;
-  for (const StrategyPlugin& plugin : builtin_strategies()) {
-    if (!plugin.has_own_halving) out.push_back(plugin.name);
-  }
-  return out;
-}
-INSTANTIATE_TEST_SUITE_P(Builtin, EveryStrategyRepeated, ::testing::ValuesIn(names()),
+INSTANTIATE_TEST_SUITE_P(Builtin, EveryStrategyRepeated, ::testing::ValuesIn(testing::plain_sampler_names()),
                          [](const auto& instance) { return instance.param; });
 
 TEST(Repeat, ReportsOneAveragedTrial) {

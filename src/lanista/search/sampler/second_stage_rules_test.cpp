@@ -12,10 +12,7 @@
 namespace lanista::search {
 namespace {
 
-using testing::must;
-using testing::search_of;
-using testing::staged_config;
-using testing::staged_context;
+using namespace testing;
 
 // By the selected epoch, and feasible trials first.
 TEST(SecondStage, RanksAsTheStudyDoes) {

@@ -17,10 +17,7 @@
 namespace lanista::search {
 namespace {
 
-using testing::must;
-using testing::search_of;
-using testing::staged_config;
-using testing::staged_context;
+using namespace testing;
 
 constexpr std::int64_t kUnbounded = std::numeric_limits<std::int64_t>::max();
 
@@ -243,10 +240,7 @@ TEST(SecondStage, RetrainsBestTrialsHiddenFromSearch) {
     const std::int64_t best = rng.between(1, 4), slots = rng.between(1, 5), trials = best + rng.between(1, 14);
     const study::StudyConfig config = staged_config(context, best, rng.between(1, 3));
     const char* names[] = {"random", "evolution", "tpe", "dehb"};
-    StrategyPlugin plugin;
-    for (StrategyPlugin& each : builtin_strategies()) {
-      if (each.name == names[seed % 4]) plugin = std::move(each);
-    }
+    const StrategyPlugin plugin = testing::sampler_named(names[seed % 4]);
     CallRecord notes;
     const char* type = seed % 3 == 0 ? "stopping" : "promotion";
     const auto make = [&](CallRecord* observed_events) {

@@ -9,31 +9,25 @@
 #include "lanista/search/math/parzen.h"
 #include "lanista/search/sampler/builtin.h"
 #include "lanista/search/sampler/decisions.h"
-#include "lanista/search/sampler/proposal_sampler.h"
+#include "lanista/search/sampler/learning_sampler.h"
 
 namespace lanista::search {
 namespace {
 
 struct Settings {
-  std::int64_t startup = 10;
-  std::int64_t candidates = 24;
-  bool multivariate = true;
-  bool constant_liar = true;
-  Gamma gamma = Gamma::kLinear;
+  std::int64_t startup = 0, candidates = 0;
+  bool multivariate = false, constant_liar = false;
+  std::string gamma;  ///< "linear" or "sqrt".
   MutationCount mutations;
 };
 
 /// Tree-structured Parzen estimator (Bergstra et al., NeurIPS'11). Of samples from the density of good trials it
 /// proposes the one with the highest ratio of that density to the density of the other trials. Decisions that exist
 /// together form a group with its own densities, made from the trials that have them.
-class Tpe final : public ReplayableSampler {
+class Tpe final : public LearningSampler<Settings> {
  public:
   Tpe(const Context& context, const Settings& settings)
-      : ReplayableSampler(context),
-        settings_(settings),
-        proposal_sampler_(context, settings.mutations),
-        decisions_(context, settings.multivariate),
-        history_(context) {}
+      : LearningSampler(context, settings), decisions_(context, settings.multivariate) {}
   std::string_view name() const override { return "tpe"; }
 
  protected:
@@ -80,7 +74,8 @@ class Tpe final : public ReplayableSampler {
   Split split_rows(const DuplicateFilter& duplicates) const {
     Split out;
     std::vector<bool> good(ended_.size(), false);
-    for (const std::size_t i : best_trials(ended_, good_count(settings_.gamma, ended_.size()))) good[i] = true;
+    const Gamma gamma = settings_.gamma == "sqrt" ? Gamma::kSqrt : Gamma::kLinear;
+    for (const std::size_t i : best_trials(ended_, good_count(gamma, ended_.size()))) good[i] = true;
     std::vector<std::pair<TrialId, const Row*>> below, above;
     for (std::size_t i = 0; i < ended_.size(); ++i) {
       (good[i] ? below : above).emplace_back(ended_[i].trial, &rows_[i]);
@@ -150,10 +145,7 @@ class Tpe final : public ReplayableSampler {
     return best;
   }
 
-  Settings settings_;
-  ProposalSampler proposal_sampler_;
   DecisionList decisions_;
-  History history_;
   std::vector<Observation> ended_;
   std::vector<Row> rows_;  ///< One per ended trial, in the same order.
 };
@@ -162,30 +154,24 @@ class Tpe final : public ReplayableSampler {
 
 StrategyPlugin tpe_plugin() {
   using Kind = OptionSpec::Kind;
-  return {"tpe",
-          "tree-structured Parzen estimator: samples that resemble good trials more than the others; mutations "
-          "are random",
-          {number_option("startup", Kind::kInt, 10, 1, 10'000, "number of ended trials before the model is used"),
-           number_option("candidates", Kind::kInt, 24, 1, 10'000, "samples of which the most promising is proposed"),
-           flag_option("multivariate", true, "whether decisions that exist together are modelled jointly"),
-           flag_option("constant_liar", true,
-                       "whether running trials count as bad ones, so that they are not "
-                       "proposed again"),
-           text_option("gamma", "linear",
-                       "number of good trials among n: min(ceil(n / 10), 25), or min(ceil(sqrt(n) / 4), 25) as "
-                       "in hyperopt",
-                       {"linear", "sqrt"}),
-           mutation_count_option()},
-          [](const Context& context, const Options& options) -> Result<std::unique_ptr<Sampler>> {
-            Settings settings;
-            settings.startup = options.at("startup").get<std::int64_t>();
-            settings.candidates = options.at("candidates").get<std::int64_t>();
-            settings.multivariate = options.at("multivariate").get<bool>();
-            settings.constant_liar = options.at("constant_liar").get<bool>();
-            settings.gamma = options.at("gamma") == "sqrt" ? Gamma::kSqrt : Gamma::kLinear;
-            LANISTA_ASSIGN(settings.mutations, mutation_count(options));
-            return std::unique_ptr<Sampler>(std::make_unique<Tpe>(context, settings));
-          }};
+  return learning_plugin<Tpe, Settings>(
+      "tpe",
+      "tree-structured Parzen estimator: samples that resemble good trials more than the others; mutations "
+      "are random",
+      {{&Settings::startup,
+        number_option("startup", Kind::kInt, 10, 1, 10'000, "number of ended trials before the model is used")},
+       {&Settings::candidates,
+        number_option("candidates", Kind::kInt, 24, 1, 10'000, "samples of which the most promising is proposed")},
+       {&Settings::multivariate,
+        flag_option("multivariate", true, "whether decisions that exist together are modelled jointly")},
+       {&Settings::constant_liar, flag_option("constant_liar", true,
+                                              "whether running trials count as bad ones, so that they are not "
+                                              "proposed again")},
+       {&Settings::gamma,
+        text_option("gamma", "linear",
+                    "number of good trials among n: min(ceil(n / 10), 25), or min(ceil(sqrt(n) / 4), 25) as "
+                    "in hyperopt",
+                    {"linear", "sqrt"})}});
 }
 
 }  // namespace lanista::search

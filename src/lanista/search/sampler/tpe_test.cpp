@@ -11,11 +11,7 @@
 namespace lanista::search {
 namespace {
 
-using testing::make;
-using testing::must;
-using testing::play;
-using testing::small_context;
-using testing::toy_result;
+using namespace testing;
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 

@@ -58,21 +58,16 @@ class ConstraintParser {
     return true;
   }
 
-  Result<void> sum(Steps& steps, int depth) {
-    LANISTA_TRY(product(steps, depth));
+  Result<void> sum(Steps& steps, int depth) { return joined(steps, depth, "+-", &ConstraintParser::product); }
+  Result<void> product(Steps& steps, int depth) { return joined(steps, depth, "*/", &ConstraintParser::atom); }
+  /// Reads operands that one of two operators joins, from left to right.
+  Result<void> joined(Steps& steps, int depth, std::string_view operators,
+                      Result<void> (ConstraintParser::*operand)(Steps&, int)) {
+    LANISTA_TRY((this->*operand)(steps, depth));
     for (;;) {
-      const char op = accept("+") ? '+' : accept("-") ? '-' : 0;
+      const char op = accept(operators.substr(0, 1)) ? operators[0] : accept(operators.substr(1)) ? operators[1] : 0;
       if (op == 0) return {};
-      LANISTA_TRY(product(steps, depth));
-      steps.push_back({op, 0, 0});
-    }
-  }
-  Result<void> product(Steps& steps, int depth) {
-    LANISTA_TRY(atom(steps, depth));
-    for (;;) {
-      const char op = accept("*") ? '*' : accept("/") ? '/' : 0;
-      if (op == 0) return {};
-      LANISTA_TRY(atom(steps, depth));
+      LANISTA_TRY((this->*operand)(steps, depth));
       steps.push_back({op, 0, 0});
     }
   }

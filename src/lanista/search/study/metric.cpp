@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "lanista/base/edit_distance.h"
+#include "lanista/base/enum_table.h"
 
 namespace lanista::study {
 namespace {
@@ -56,19 +57,10 @@ Metric at_best(double bound, Metric metric) {
   return metric;
 }
 
-std::string wanted(const Metric& metric) {
-  switch (metric.targets) {
-    case MetricTargets::kClasses:
-      return "classes";
-    case MetricTargets::kTwoClasses:
-      return "two classes";
-    case MetricTargets::kNumbers:
-      return "numbers";
-    case MetricTargets::kLabels:
-      return "labels";
-  }
-  return "";
-}
+constexpr EnumTable<MetricTargets, const char*, 4> kTargetNames{{{MetricTargets::kClasses, "classes"},
+                                                                 {MetricTargets::kTwoClasses, "two classes"},
+                                                                 {MetricTargets::kNumbers, "numbers"},
+                                                                 {MetricTargets::kLabels, "labels"}}};
 
 }  // namespace
 
@@ -169,7 +161,8 @@ Result<void> check_metric(std::string_view name, const Targets& targets, std::sp
   }
   for (const Metric& metric : metrics()) add(metric);
   const std::string near = nearest_name(name, names);
-  const std::string why = found && !ranks ? ", it is for " + wanted(found->metric) : "";
+  const std::string why =
+      found && !ranks ? std::string(", it is for ") + entry_of(kTargetNames, found->metric.targets) : "";
   return Error{Code::kInvalidArgument,
                "metric '" + std::string(name) + "' does not fit" + why + "; allowed: " + allowed +
                    (near.empty() ? "" : "; did you mean '" + near + "'?"),

@@ -4,14 +4,9 @@
 #include <sstream>
 
 #include "lanista/base/printable.h"
+#include "lanista/search/study/start_race.h"
 
 namespace lanista::study {
-
-std::int64_t discarded_steps(std::span<const SelectBranch> branches) {
-  std::int64_t steps = 0;
-  for (const SelectBranch& branch : branches) steps += branch.kept ? 0 : branch.steps;
-  return steps;
-}
 
 std::int64_t discarded_selection_steps(const StudyView& view) {
   std::int64_t steps = 0;

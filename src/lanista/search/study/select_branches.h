@@ -1,17 +1,13 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
-#include <vector>
 
 #include "lanista/search/study/study_view.h"
 #include "lanista/search/study/trial.h"
 
 namespace lanista::study {
 
-/// Returns the number of training steps of branches from which the trial did not continue.
-std::int64_t discarded_steps(std::span<const SelectBranch> branches);
 /// Returns the number of discarded training steps of all selection comparisons of a study. StudyView::steps includes
 /// them.
 std::int64_t discarded_selection_steps(const StudyView& view);

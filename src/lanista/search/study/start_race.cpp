@@ -38,12 +38,6 @@ const Start* winning_start(const TrialView& trial) {
   return winner < starts.size() ? starts[winner] : nullptr;
 }
 
-std::int64_t discarded_steps(std::span<const StartCandidate> race) {
-  std::int64_t steps = 0;
-  for (const StartCandidate& start_candidate : race) steps += start_candidate.kept ? 0 : start_candidate.steps;
-  return steps;
-}
-
 std::int64_t discarded_race_steps(const StudyView& view) {
   std::int64_t steps = 0;
   for (const TrialView& trial : view.trials) steps += discarded_steps(start_race_of(trial));

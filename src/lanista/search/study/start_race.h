@@ -23,8 +23,13 @@ std::optional<std::size_t> race_winner(std::span<const StartCandidate> race);
 /// candidate won, it is the start of the proposal.
 const Start* winning_start(const TrialView& trial);
 
-/// Returns the number of training steps of the candidates that lost.
-std::int64_t discarded_steps(std::span<const StartCandidate> race);
+/// Returns the number of training steps of the branches from which the trial did not continue.
+template <class Branches>
+std::int64_t discarded_steps(const Branches& branches) {
+  std::int64_t steps = 0;
+  for (const auto& branch : branches) steps += branch.kept ? 0 : branch.steps;
+  return steps;
+}
 
 /// Returns a sentence for people on the results and the steps of a study's start races. Empty: there were none.
 std::string races_text(const StudyView& view);

@@ -5,6 +5,8 @@
 #include <map>
 #include <utility>
 
+#include "lanista/base/enum_table.h"
+
 namespace lanista::study {
 namespace {
 
@@ -24,26 +26,14 @@ double middle(std::vector<double> values, bool median) {
 }  // namespace
 
 void TrainingCounts::count(OutcomeKind kind) {
-  switch (kind) {
-    case OutcomeKind::kSucceeded:
-      ++succeeded;
-      break;
-    case OutcomeKind::kStopped:
-      ++stopped;
-      break;
-    case OutcomeKind::kFailed:
-      ++failed;
-      break;
-    case OutcomeKind::kCancelled:
-      ++cancelled;
-      break;
-    case OutcomeKind::kDuplicate:
-      ++duplicate;
-      break;
-    case OutcomeKind::kPrunedByRule:
-      ++implied;
-      break;
-  }
+  static constexpr EnumTable<OutcomeKind, std::int64_t TrainingCounts::*, 6> kCounters{
+      {{OutcomeKind::kSucceeded, &TrainingCounts::succeeded},
+       {OutcomeKind::kStopped, &TrainingCounts::stopped},
+       {OutcomeKind::kFailed, &TrainingCounts::failed},
+       {OutcomeKind::kCancelled, &TrainingCounts::cancelled},
+       {OutcomeKind::kDuplicate, &TrainingCounts::duplicate},
+       {OutcomeKind::kPrunedByRule, &TrainingCounts::implied}}};
+  ++(this->*entry_of(kCounters, kind));
 }
 
 std::int64_t trainings_per_proposal(const StudyConfig& config) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "lanista/base/enum_table.h"
 #include "lanista/base/printable.h"
 #include "lanista/search/study/record_table.h"
 
@@ -12,10 +13,12 @@ namespace {
 using nlohmann::json;
 using namespace fields;
 
-constexpr std::pair<OutcomeKind, std::string_view> kOutcomes[] = {
-    {OutcomeKind::kSucceeded, "succeeded"}, {OutcomeKind::kStopped, "stopped"},
-    {OutcomeKind::kFailed, "failed"},       {OutcomeKind::kCancelled, "cancelled"},
-    {OutcomeKind::kDuplicate, "duplicate"}, {OutcomeKind::kPrunedByRule, "implied"}};
+constexpr EnumTable<OutcomeKind, std::string_view, 6> kOutcomes{{{OutcomeKind::kSucceeded, "succeeded"},
+                                                                 {OutcomeKind::kStopped, "stopped"},
+                                                                 {OutcomeKind::kFailed, "failed"},
+                                                                 {OutcomeKind::kCancelled, "cancelled"},
+                                                                 {OutcomeKind::kDuplicate, "duplicate"},
+                                                                 {OutcomeKind::kPrunedByRule, "implied"}}};
 
 void check_epoch(const FieldTable& t, std::int64_t epoch) {
   if (t.reads() && epoch < 1) throw Malformed{"'epoch' is " + std::to_string(epoch) + "; epochs count from 1"};
@@ -167,13 +170,7 @@ Result<StartRace> start_race_from_json(const json& in) { return read_table<Start
 json fork_json(const Fork& fork) { return write_table(fork, table); }
 Result<Fork> fork_from_json(const json& in) { return read_table<Fork>("fork", in, table); }
 
-std::string_view outcome_name(OutcomeKind kind) {
-  for (const auto& [k, name] : kOutcomes) {
-    if (k == kind) return name;
-  }
-  LANISTA_CHECK(false, "an outcome without a name");
-  return {};
-}
+std::string_view outcome_name(OutcomeKind kind) { return entry_of(kOutcomes, kind); }
 
 std::string_view verdict_name(Verdict verdict) {
   return verdict == Verdict::kStop ? "stop" : verdict == Verdict::kPause ? "pause" : "continue";

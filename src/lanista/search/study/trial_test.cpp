@@ -80,18 +80,24 @@ TEST(DuplicateKey, DependsOnGraphSampleAndBudgetOnly) {
   EXPECT_NE(run_key(one), run_key(budget));
 }
 
+/// Expects that a field is stored with this value, and that its reader refuses -1.
+void expect_stored(const Proposal& proposal, const char* field, std::int64_t value) {
+  nlohmann::json record = proposal_json(proposal);
+  EXPECT_EQ(record.at(field), value);
+  const auto read = proposal_from_json(record);
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(proposal_json(*read), record);
+  record[field] = -1;
+  EXPECT_EQ(proposal_from_json(record).error().code, Code::kDataLoss);
+}
+
 TEST(DuplicateKey, DistinguishesRepeatedTrainings) {
   const Proposal one = full_proposal();
   Proposal again = one;
   again.repeat = 2;
   EXPECT_NE(run_key(one), run_key(again));
   EXPECT_FALSE(proposal_json(one).contains("repeat"));  // logs of single trainings are as they always were
-  const auto read = proposal_from_json(proposal_json(again));
-  ASSERT_TRUE(read.ok());
-  EXPECT_EQ(read->repeat, 2);
-  nlohmann::json below = proposal_json(again);
-  below["repeat"] = -1;
-  EXPECT_EQ(proposal_from_json(below).error().code, Code::kDataLoss);
+  expect_stored(again, "repeat", 2);
 }
 
 TEST(DuplicateKey, IgnoresFoldInDecisionsKey) {
@@ -100,12 +106,7 @@ TEST(DuplicateKey, IgnoresFoldInDecisionsKey) {
   Proposal other = one;
   other.fold = 4;
   EXPECT_EQ(decisions_key(one), decisions_key(other));
-  const auto read = proposal_from_json(proposal_json(other));
-  ASSERT_TRUE(read.ok());
-  EXPECT_EQ(read->fold, 4);
-  nlohmann::json below = proposal_json(other);
-  below["fold"] = -1;
-  EXPECT_EQ(proposal_from_json(below).error().code, Code::kDataLoss);
+  expect_stored(other, "fold", 4);
 }
 
 TEST(Start, IsPartOfDecisionsKey) {

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -56,6 +57,22 @@ struct CustomStudy {
     return StudyEngine(kFolder, services, *std::move(log), std::move(state), models, make(models), past).run();
   }
 };
+
+/// A study with the strategy that its configuration names.
+inline CustomStudy as_configured(study::StudyConfig config) {
+  return {config, [config](const auto& models) { return *make_strategy(config, models); }};
+}
+
+/// Runs the study with several seeds of the executor, which change workers and arrivals, and expects equal ends.
+inline void expect_independent_of_workers(const CustomStudy& study, std::uint64_t runs) {
+  std::set<std::string> ends;
+  for (std::uint64_t seed = 0; seed < runs; ++seed) {
+    Bench bench;
+    ASSERT_TRUE(study.run_study(bench, seed).ok());
+    ends.insert(bench.canonical());
+  }
+  EXPECT_EQ(ends.size(), 1U);
+}
 
 /// The first difference between two exports, or an empty text.
 inline std::string first_difference(const std::string& a, const std::string& b) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lanista/base/clock.h"
@@ -147,6 +148,13 @@ inline data::DataSpec small_data() {
   return data;
 }
 
+/// The configuration as it is after it was written and read as a study file.
+inline study::StudyConfig resolved(const study::StudyConfig& config) {
+  auto read = studyfile::read_study(studyfile::write_study(config), "tiny.yaml");
+  LANISTA_CHECK(read.ok(), read ? "" : read.error().text());
+  return *std::move(read);
+}
+
 /// Three rungs, evolution after six random trials, two mutators, conditional hyper-parameters.
 inline study::StudyConfig small_study(std::int64_t trials = 14) {
   study::StudyConfig config;
@@ -169,9 +177,7 @@ inline study::StudyConfig small_study(std::int64_t trials = 14) {
   config.budget = {trials, {}, {}};
   config.run.seed = 7;
   config.keep.top = 2;
-  auto resolved = studyfile::read_study(studyfile::write_study(config), "tiny.yaml");
-  LANISTA_CHECK(resolved.ok(), resolved ? "" : resolved.error().text());
-  return *std::move(resolved);
+  return resolved(config);
 }
 
 /// A study in memory with everything around it.
@@ -209,7 +215,13 @@ struct Bench {
   }
   Result<RunResult> run(const study::StudyConfig& config, const FakeOptions& options, FileSystem& fs) {
     FakeExecutor fake = executor(fs, options);
-    auto engine = Engine::create(kFolder, config, studyfile::write_study(config), numerics, services(fs, fake));
+    return run(config, fake, fs);
+  }
+  /// Runs a new study, or resumes it, with another executor.
+  Result<RunResult> run(const study::StudyConfig& config, Executor& executor, FileSystem& fs, bool resumes = false) {
+    auto engine =
+        resumes ? Engine::resume(kFolder, {}, numerics, services(fs, executor))
+                : Engine::create(kFolder, config, studyfile::write_study(config), numerics, services(fs, executor));
     if (!engine) return std::move(engine).error();
     return (*engine)->run();
   }
@@ -227,5 +239,42 @@ struct Bench {
     return *std::move(view);
   }
 };
+
+/// Runs a study on the disk of `bench`. Returns its files before each change, as a kill leaves them, and at the end.
+inline std::vector<Files> snapshots_of(Bench& bench, const std::function<Result<RunResult>(FileSystem&)>& run) {
+  std::vector<Files> snapshots;
+  WatchedFileSystem fs(bench.disk);
+  fs.on_change = [&] { snapshots.push_back(bench.disk.files()); };
+  const auto summary = run(fs);
+  LANISTA_CHECK(summary.ok(), summary ? "" : summary.error().text());
+  snapshots.push_back(bench.disk.files());
+  return snapshots;
+}
+
+inline const std::string kLog = kFolder + "/log/000001.log";
+
+/// Returns the snapshots in which the log has more records than in the one before.
+inline std::vector<Files> with_new_records(std::vector<Files> snapshots) {
+  std::size_t before = 0;
+  std::erase_if(snapshots, [&](const Files& files) {
+    const auto log = files.find(kLog);
+    const std::size_t size = log == files.end() ? 0 : log->second.size();
+    return std::exchange(before, size) == size;
+  });
+  return snapshots;
+}
+
+/// Returns with_new_records(), each followed by itself with the first bytes of the next record.
+inline std::vector<Files> with_torn_records(const std::vector<Files>& snapshots) {
+  const std::string& whole = snapshots.back().at(kLog);
+  std::vector<Files> cuts;
+  for (Files& files : with_new_records(snapshots)) {
+    const std::size_t torn = std::min(whole.size() - 1, files.at(kLog).size() + 5);
+    cuts.push_back(files);
+    cuts.push_back(std::move(files));
+    cuts.back().at(kLog) = whole.substr(0, torn);
+  }
+  return cuts;
+}
 
 }  // namespace lanista::engine::testing

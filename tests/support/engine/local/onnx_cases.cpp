@@ -188,6 +188,14 @@ std::vector<OnnxCase> operator_cases() {
   return cases;
 }
 
+std::set<std::string> operators_of(const std::vector<OnnxCase>& cases) {
+  std::set<std::string> seen;
+  for (const OnnxCase& one : cases) {
+    for (const auto& node : one.graph.nodes()) seen.insert(node->op);
+  }
+  return seen;
+}
+
 std::vector<OnnxCase> base_cases() {
   std::vector<OnnxCase> cases;
   for (const mutate::BaseModel& base : all_bases()) {

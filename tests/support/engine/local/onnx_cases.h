@@ -1,5 +1,6 @@
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,8 @@ struct OnnxCase {
 OnnxCase make_case(std::string name, graph::Graph graph, formats::OnnxExport options = {});
 /// A model of one operator, input and output for each of graph::builtin_ops(); "input" and "output" stand in all.
 std::vector<OnnxCase> operator_cases();
+/// The operators in the graphs of the cases.
+std::set<std::string> operators_of(const std::vector<OnnxCase>& cases);
 /// The built-in bases for several shapes of data, with and without normalisation.
 std::vector<OnnxCase> base_cases();
 /// Models that together use every operator in many forms, and `count` mutations of them and of the bases.

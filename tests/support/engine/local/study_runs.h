@@ -60,10 +60,7 @@ inline data::Dataset blobs() {
   return *data::open(config, ".", real_file_system());
 }
 
-/// A study with the strategy that its file names.
-inline engine::testing::CustomStudy as_configured(study::StudyConfig config) {
-  return {config, [config](const auto& models) { return *engine::make_strategy(config, models); }};
-}
+using engine::testing::as_configured;
 
 /// Studies of blobs.
 class BlobStudy : public ::testing::Test {

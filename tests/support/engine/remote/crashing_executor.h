@@ -1,8 +1,10 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
@@ -15,8 +17,11 @@
 #include <utility>
 #include <vector>
 
+#include "lanista/engine/remote/messages.h"
 #include "lanista/engine/remote/process_executor.h"
+#include "lanista/engine/remote/worker_fleet.h"
 #include "lanista/engine/remote/worker_loop.h"
+#include "lanista/engine/remote/worker_protocol.h"
 #include "lanista/model/graph/text.h"
 #include "support/engine/core/fake_executor.h"
 #include "support/engine/core/test_support.h"
@@ -198,5 +203,26 @@ class ProcessExecutorTest : public ::testing::Test {
   std::string folder_;
   RealClock clock_;
 };
+
+/// A worker that sends its hello, and then does `work` with its channel.
+inline LaunchWorker launch_speaking(std::function<void(Channel&)> work, std::string build = build_fingerprint(),
+                                    std::string host = "") {
+  return [work = std::move(work), build = std::move(build),
+          host = std::move(host)](const std::string&) -> Result<LaunchedWorker> {
+    std::array<int, 2> ends{};
+    LANISTA_CHECK(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()) == 0, "no socket");
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::close(ends[0]);
+      Channel channel(ends[1]);
+      channel.send(static_cast<std::uint16_t>(WireKind::kHello),
+                   encode(Hello{kWorkerProtocol, build, ::getpid(), host}));
+      work(channel);
+      ::_exit(0);
+    }
+    ::close(ends[1]);
+    return LaunchedWorker{child, Channel(ends[0])};
+  };
+}
 
 }  // namespace lanista::engine::testing

@@ -1,9 +1,13 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "lanista/base/portable_math.h"
 #include "lanista/model/graph/op.h"
@@ -47,6 +51,19 @@ inline Context small_context(std::uint64_t seed, bool mutators = true) {
           Rng(seed)};
 }
 
+/// Returns small_context with one goal, without mutators, and with parameters x0, x1, ... in [0, 1].
+inline Context unit_cube(std::uint64_t seed, std::size_t dimension, std::int64_t epochs = 4) {
+  Context context = small_context(seed, false);
+  context.params = {};
+  context.goals = {{false, "loss"}};
+  context.epochs = epochs;
+  for (std::size_t k = 0; k < dimension; ++k) {
+    const std::string name = "x" + std::to_string(k);
+    LANISTA_CHECK(context.params.add({name, space::FloatRange{0, 1, 0, false}, {}}).ok(), "the test's own space");
+  }
+  return context;
+}
+
 /// Returns the hyper-parameters of small_context over a blueprint with nested choices. Some samples make no model.
 inline Context blueprint_context(std::uint64_t seed) {
   using namespace mutate;
@@ -72,6 +89,41 @@ inline Context blueprint_context(std::uint64_t seed) {
     LANISTA_CHECK(context.params.add(parameter).ok(), "the test's own space");
   }
   return context;
+}
+
+/// Returns the built-in sampler with this name.
+inline StrategyPlugin sampler_named(const std::string& name) {
+  const std::vector<StrategyPlugin> all = builtin_strategies();
+  return *std::ranges::find(all, name, &StrategyPlugin::name);
+}
+
+/// Returns the names of all built-in samplers.
+inline std::vector<std::string> sampler_names() {
+  std::vector<std::string> names;
+  for (const StrategyPlugin& plugin : builtin_strategies()) names.push_back(plugin.name);
+  return names;
+}
+
+/// Returns the names of the samplers without a halving of their own.
+inline std::vector<std::string> plain_sampler_names() {
+  std::vector<std::string> names = sampler_names();
+  std::erase_if(names, [](const std::string& name) { return sampler_named(name).has_own_halving; });
+  return names;
+}
+
+/// A test of one built-in sampler; the parameter is its name.
+class SamplerTest : public ::testing::TestWithParam<std::string> {
+ protected:
+  StrategyPlugin plugin() const { return sampler_named(GetParam()); }
+};
+
+/// Feeds a trial to a strategy or a sampler: it ends with these metrics at epoch 4.
+template <class Learner>
+void feed_trial(Learner& learner, std::uint32_t id, const study::Proposal& proposal,
+                const std::map<std::string, double>& metrics) {
+  learner.observe(study::Proposed{TrialId{id}, proposal});
+  learner.observe(study::Measured{{TrialId{id}, 4, 4, metrics}});
+  learner.observe(study::Ended{TrialId{id}, {}});
 }
 
 /// Returns asha with rungs at epochs 1 and 2.
@@ -154,6 +206,42 @@ inline std::string text_of(const Suggestion& group) {
   std::string text;
   for (const study::Proposal& proposal : group.proposals()) text += study::proposal_json(proposal).dump() + "\n";
   return text;
+}
+
+/// Expects that two new strategies follow `live`, which made `events`: one that is asked for each proposal, and one
+/// that only observes.
+inline void expect_replays(const Strategy& live, const std::vector<study::Event>& events, Strategy& asked,
+                           Strategy& resumed) {
+  for (const study::Event& event : events) {
+    if (const auto* proposed = std::get_if<study::Proposed>(&event)) {
+      const auto group = asked.suggest({1});
+      ASSERT_TRUE(group.ok());
+      ASSERT_EQ(group->proposals().size(), 1U);
+      EXPECT_EQ(study::proposal_json(group->proposals()[0]), study::proposal_json(proposed->proposal));
+    }
+    asked.observe(event);
+    resumed.observe(event);
+  }
+  const auto text = [](const Strategy& strategy) { return text_of(must(strategy.suggest({1}))); };
+  EXPECT_EQ(text(asked), text(live));
+  EXPECT_EQ(text(resumed), text(live));
+}
+
+/// How a sampler compares with random search over 20 seeds.
+struct Comparison {
+  int wins = 0;      ///< Seeds with a lower loss.
+  double ratio = 0;  ///< Mean of the logarithm to base 10 of the ratio of the losses.
+};
+/// Compares the losses that `lowest` gives for a plug-in, its options and a seed.
+template <class Lowest>
+Comparison compared_with_random(const Lowest& lowest, const StrategyPlugin& plugin, const nlohmann::json& options) {
+  Comparison out;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const double learned = lowest(plugin, options, seed), random = lowest(random_plugin(), Options::object(), seed);
+    out.wins += learned < random ? 1 : 0;
+    out.ratio += std::log10(learned / random) / 20;
+  }
+  return out;
 }
 
 }  // namespace lanista::search::testing

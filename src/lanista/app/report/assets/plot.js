@@ -156,9 +156,8 @@ const frame = {
   bottom: 40
 };
 
-// Grid, ticks and names of both axes.
-function drawAxes(ctx, width, height, x, y, xName, yName) {
-  const bottom = height - frame.bottom;
+// Horizontal lines with the values of the vertical axis.
+function drawGrid(ctx, width, y) {
   ctx.strokeStyle = theme.rule;
   ctx.lineWidth = 1;
   ctx.fillStyle = theme.soft;
@@ -169,6 +168,12 @@ function drawAxes(ctx, width, height, x, y, xName, yName) {
     line(ctx, frame.left, at, width - frame.right, at);
     ctx.fillText(tickText(tick), frame.left - 8, at);
   }
+}
+
+// Grid, ticks and names of both axes.
+function drawAxes(ctx, width, height, x, y, xName, yName) {
+  const bottom = height - frame.bottom;
+  drawGrid(ctx, width, y);
   ctx.textBaseline = "top";
   ctx.textAlign = "center";
   for (const tick of x.ticks) ctx.fillText(tickText(tick), x.at(tick), bottom + 7);

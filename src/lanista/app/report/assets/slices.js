@@ -132,16 +132,7 @@ function makeSlices() {
 
 function drawSliceAxes(ctx, width, height, x, y) {
   const bottom = height - 26;
-  ctx.strokeStyle = theme.rule;
-  ctx.fillStyle = theme.soft;
-  ctx.lineWidth = 1;
-  ctx.textBaseline = "middle";
-  ctx.textAlign = "right";
-  for (const tick of y.ticks) {
-    const at = Math.round(y.at(tick)) + 0.5;
-    line(ctx, frame.left, at, width - frame.right, at);
-    ctx.fillText(tickText(tick), frame.left - 8, at);
-  }
+  drawGrid(ctx, width, y);
   if (x.names) return drawNames(ctx, x.names, x.step, bottom);
   ctx.textBaseline = "top";
   ctx.textAlign = "center";
