@@ -1,5 +1,5 @@
 #pragma once
-// The whole family of a level, and its table for one element type. Included by the two source files of each level, which
+// The whole family of a level, and its table for one element type. Included by the two source files of each level. They
 // have set LANISTA_KERNEL_LEVEL, LANISTA_KERNEL_ELEMENT and LANISTA_KERNEL_TABLE and included the vector types.
 
 #include "lanista/exec/kernels/family/activation.inc.h"
