@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "lanista/app/cli/version.h"
+#include "lanista/app/cli/show_plan.h"
 #include "lanista/engine/local/pass_timing.h"
 #include "lanista/engine/local/plan_timing.h"
 #include "lanista/exec/program/cpu_speed.h"
@@ -31,24 +31,10 @@ std::int64_t micro_batch_sizes(std::int64_t batch) {
   return best;
 }
 
-/// The nodes of a step that its loss depends on.
-std::set<graph::NodeId> forward_nodes(const autodiff::TrainingStep& train) {
-  std::set<graph::NodeId> seen{train.loss.node};
-  std::vector<graph::NodeId> open{train.loss.node};
-  while (!open.empty()) {
-    const graph::Node& node = train.graph.node(open.back());
-    open.pop_back();
-    for (const graph::Port& port : node.inputs) {
-      if (seen.insert(port.node).second) open.push_back(port.node);
-    }
-  }
-  return seen;
-}
-
 /// For each node of a step, the index in kPasses of the pass of its model node. A backward node is an input gradient if
 /// gradients of other model nodes depend on it.
 std::map<graph::NodeId, std::size_t> passes_of(const autodiff::TrainingStep& train) {
-  const auto forward = forward_nodes(train);
+  const auto forward = runtime::upstream(train, {train.loss.node});
   std::map<graph::NodeId, std::size_t> passes;
   for (std::size_t i = train.compute.size(); i-- > 0;) {
     const graph::NodeId id = train.compute[i];
@@ -67,30 +53,22 @@ std::map<graph::NodeId, std::size_t> passes_of(const autodiff::TrainingStep& tra
 }
 
 Result<void> measure(const graph::Graph& model, const graph::OpTable& ops, const autodiff::StepOptions& options,
-                     std::int64_t samples, double seconds, pipeline::NodeCosts& costs) {
-  const auto all = autodiff::training_ops(ops);
+                     std::int64_t samples, double seconds, plan::Costs& costs) {
   LANISTA_ASSIGN(const graph::Types types, graph::infer_shapes(model, ops));
-  LANISTA_ASSIGN(const auto train, autodiff::derive_training_step(model, options, all));
-  LANISTA_ASSIGN(const auto infer, autodiff::derive_inference_step(model, all));
-  LANISTA_ASSIGN(auto program, program::Program::compile(train, infer, {.max_batch = samples}));
-  LANISTA_TRY(program.begin(0, 1));
-  kernels::set_flush_to_zero();  // as in workers
-  const runtime::SyntheticBatch batch(train, samples);
-  const runtime::PlanTimes times = runtime::time_plan(program, batch.view(), seconds);
-  const auto passes = passes_of(train);
+  LANISTA_ASSIGN(const runtime::TimedProgram timed,
+                 runtime::timed_program(model, ops, options, {.max_batch = samples}, samples, seconds));
+  const auto passes = passes_of(timed.train);
   std::map<graph::NodeId, std::array<double, 3>> us;
-  const auto lines = program.plan();
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    if (lines[i].section != "train" || !lines[i].node) continue;
-    const auto origin = train.origin.find(*lines[i].node);
-    const auto pass = passes.find(*lines[i].node);
-    if (origin != train.origin.end() && pass != passes.end()) us[origin->second][pass->second] += times.line_us[i];
+  for (std::size_t i = 0; i < timed.lines.size(); ++i) {
+    if (timed.lines[i].section != "train" || !timed.lines[i].node) continue;
+    const auto pass = passes.find(*timed.lines[i].node);
+    if (pass != passes.end()) us[timed.train.origin.at(pass->first)][pass->second] += timed.times.line_us[i];
   }
   for (const auto& node : model.nodes()) {  // a fused node has no time of its own
     for (std::size_t pass = 0; pass < 3; ++pass) {
-      graph::CostKey key = costs.machine;
-      key.work = pipeline::pass_work(pipeline::kPasses[pass], *node, types, samples);
-      costs.table.put(key, {us[node->id][pass], 0, 0, times.samples});
+      plan::CostKey key = costs.machine;
+      key.work = plan::work_text(*node, types.inputs(*node), samples, pipeline::kPasses[pass]);
+      costs.table.put(key, {us[node->id][pass], 0, 0, timed.times.samples});
     }
   }
   return {};
@@ -98,14 +76,13 @@ Result<void> measure(const graph::Graph& model, const graph::OpTable& ops, const
 
 }  // namespace
 
-Result<pipeline::NodeCosts> measure_node_costs(const graph::Graph& model, const graph::OpTable& ops,
-                                               const autodiff::StepOptions& options, std::int64_t batch,
-                                               double seconds) {
+Result<plan::Costs> measure_node_costs(const graph::Graph& model, const graph::OpTable& ops,
+                                       const autodiff::StepOptions& options, std::int64_t batch, double seconds) {
   const program::CpuSpeed speed = program::measure_cpu_speed();
-  pipeline::NodeCosts costs;
-  costs.machine.cpu = program::cpu_model();
-  costs.machine.version = std::string(kVersion);
-  costs.prices = {.gflops = speed.peak_gflops, .gb_per_second = speed.level_of(kValuesBytes).gb_per_second};
+  plan::Costs costs{
+      .table = {},
+      .machine = measured_here(),
+      .prices = {.gflops = speed.peak_gflops, .gb_per_second = speed.level_of(kValuesBytes).gb_per_second}};
   if (seconds <= 0) return costs;
   std::vector<std::int64_t> sizes;
   for (std::int64_t n = 1; n <= std::min(batch, kLargest); n *= 2) sizes.push_back(n);

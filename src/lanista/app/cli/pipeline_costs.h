@@ -10,9 +10,8 @@ namespace lanista::cli {
 /// machine's speed, which is measured in under a second. If `seconds` is positive, they also have a table of measured
 /// times in microseconds: programs with 1, 2, 4, ... samples, up to 64 and `batch`, run for about this time. `batch` is
 /// the samples of a step. Errors: those of deriving and compiling the step.
-Result<pipeline::NodeCosts> measure_node_costs(const graph::Graph& model, const graph::OpTable& ops,
-                                               const autodiff::StepOptions& options, std::int64_t batch,
-                                               double seconds);
+Result<plan::Costs> measure_node_costs(const graph::Graph& model, const graph::OpTable& ops,
+                                       const autodiff::StepOptions& options, std::int64_t batch, double seconds);
 
 /// Measures the warm cache factor of each operator on this CPU, in a few steps with synthetic data. Stores it in the
 /// planner's `model`, which must come from `graph`. The factor is the share of a pass's time that it needs right after

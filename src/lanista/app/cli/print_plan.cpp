@@ -6,17 +6,15 @@
 
 #include "lanista/app/cli/app.h"
 #include "lanista/app/cli/session.h"
+#include "lanista/app/cli/show_plan.h"
 #include "lanista/app/cli/simulate.h"
 #include "lanista/app/cli/terminal.h"
-#include "lanista/app/cli/version.h"
 #include "lanista/engine/forecast/forecast.h"
 #include "lanista/engine/forecast/simulated_study.h"
 #include "lanista/engine/forecast/study_plan.h"
 #include "lanista/engine/local/plan_timing.h"
 #include "lanista/engine/local/worker_executor.h"
 #include "lanista/exec/program/cpu_speed.h"
-#include "lanista/exec/program/program.h"
-#include "lanista/model/autodiff/training_step.h"
 #include "lanista/model/graph/op.h"
 
 namespace lanista::cli {
@@ -30,38 +28,33 @@ engine::PlanRequest request_of(const PlanVerbRequest& verb_request, const study:
   const program::CpuSpeed speed = program::measure_cpu_speed();
   return {.trials = verb_request.trials,
           .machine = runtime::machine_of(make_worker_config(config, {verb_request.workers, verb_request.lanes, {}})),
-          .prices = {.calls = {.gflops = speed.peak_gflops, .gb_per_second = speed.level_of(kLaneBytes).gb_per_second},
-                     .memory_gb_per_second = speed.memory.back().gb_per_second},
-          .costs = {},
-          .measured_on =
-              {.work = "", .lanes = 1, .cpu = program::cpu_model(), .threads = 1, .version = std::string(kVersion)},
+          .costs = {.table = {},
+                    .machine = measured_here(),
+                    .prices = {.gflops = speed.peak_gflops,
+                               .gb_per_second = speed.level_of(kLaneBytes).gb_per_second,
+                               .load_gb_per_second = speed.memory.back().gb_per_second,
+                               .store_gb_per_second = speed.memory.back().gb_per_second}},
           .known = verb_request.known,
           .devices = verb_request.timed_devices.devices,
           .speeds = verb_request.timed_devices.speeds};
 }
 
 /// The measured time of each node of a trial's model, as rows of a cost table.
-Result<void> measure(const sharing::FusionPlan& plan, std::size_t member, double seconds, graph::CostKey key,
-                     graph::CostTable& table) {
+Result<void> measure(const sharing::FusionPlan& plan, std::size_t member, double seconds, plan::CostKey key,
+                     plan::CostTable& table) {
   const sharing::FusionMember& like = plan.graph.members[member];
-  const auto ops = autodiff::training_ops(graph::builtin_ops());
-  LANISTA_ASSIGN(const auto train, autodiff::derive_training_step(like.model, like.recipe.step, ops));
-  LANISTA_ASSIGN(const auto infer, autodiff::derive_inference_step(like.model, ops));
-  LANISTA_ASSIGN(auto program,
-                 program::Program::compile(
-                     train, infer, {.max_batch = like.recipe.batch_size, .precision = stored(like.recipe.precision)}));
-  LANISTA_TRY(program.begin(0, 1));
-  kernels::set_flush_to_zero();  // as in workers
-  const runtime::SyntheticBatch batch(train, like.recipe.batch_size);
-  const runtime::PlanTimes times = runtime::time_plan(program, batch.view(), seconds);
+  LANISTA_ASSIGN(
+      const runtime::TimedProgram timed,
+      runtime::timed_program(like.model, graph::builtin_ops(), like.recipe.step,
+                             {.max_batch = like.recipe.batch_size, .precision = stored(like.recipe.precision)},
+                             like.recipe.batch_size, seconds));
 
   // The time of a fusion counts for its first node; the other nodes have no time.
   std::map<graph::NodeId, double> us;
-  const auto lines = program.plan();
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    if (lines[i].section != "train" || !lines[i].node) continue;
-    const auto origin = train.origin.find(*lines[i].node);
-    if (origin != train.origin.end()) us[origin->second] += times.line_us[i];
+  for (std::size_t i = 0; i < timed.lines.size(); ++i) {
+    if (timed.lines[i].section != "train" || !timed.lines[i].node) continue;
+    const auto origin = timed.train.origin.find(*timed.lines[i].node);
+    if (origin != timed.train.origin.end()) us[origin->second] += timed.times.line_us[i];
   }
   for (const std::size_t v : plan.graph.nodes_of_member[member]) {
     const sharing::LogicalNode& node = plan.graph.nodes[v];
@@ -71,19 +64,19 @@ Result<void> measure(const sharing::FusionPlan& plan, std::size_t member, double
       table.put(key, {.microseconds = us[*owner.node],
                       .flops = node.work.flops,
                       .bytes = node.work.in_bytes + node.work.other_bytes,
-                      .samples = times.samples});
+                      .samples = timed.times.samples});
     }
   }
   return {};
 }
 
 /// Times one program for each structure.
-Result<graph::CostTable> measured_costs(const sharing::FusionPlan& plan, const graph::CostKey& machine) {
+Result<plan::CostTable> measured_costs(const sharing::FusionPlan& plan, const plan::CostKey& machine) {
   std::vector<std::size_t> members;
   for (const sharing::FusedGroup& group : plan.groups) {
     members.push_back(group.program.members.front());
   }
-  graph::CostTable table;
+  plan::CostTable table;
   for (const std::size_t member : members) {
     LANISTA_TRY(measure(plan, member, kSeconds / static_cast<double>(members.size()), machine, table));
   }
@@ -97,7 +90,7 @@ Result<engine::StudyPlan> make_study_plan(const PlanVerbRequest& verb_request, c
   engine::PlanRequest request = request_of(verb_request, config);
   LANISTA_ASSIGN(auto plan, engine::plan_study(config, data, models, request));
   if (!verb_request.measure) return plan;
-  LANISTA_ASSIGN(request.costs, measured_costs(plan.predicted, request.measured_on));
+  LANISTA_ASSIGN(request.costs.table, measured_costs(plan.predicted, request.costs.machine));
   return engine::plan_study(config, data, models, request);
 }
 

@@ -12,10 +12,8 @@
 #include "lanista/app/cli/version.h"
 #include "lanista/base/clock.h"
 #include "lanista/engine/core/executor.h"
-#include "lanista/exec/program/program.h"
 #include "lanista/exec/train/evaluation.h"
 #include "lanista/io/store/cost_rows.h"
-#include "lanista/model/autodiff/training_step.h"
 #include "lanista/search/study/config.h"
 #include "lanista/search/study/refinements.h"
 
@@ -33,7 +31,7 @@ struct PlanTotals {
 };
 
 double predicted(const TimedPlan& plan, std::size_t line) {
-  return graph::predicted_us(plan.prices(), plan.lines[line].flops, plan.lines[line].bytes);
+  return plan.prices().us(plan.lines[line].flops, plan.lines[line].bytes);
 }
 
 /// The sums of a training step with its commit section, or of a prediction.
@@ -80,25 +78,19 @@ Result<TimedPlan> timed_plan(const LoadedTrial& loaded) {
   LANISTA_ASSIGN(const data::DataSpec data, data::parse_spec(loaded.view.data));
   LANISTA_ASSIGN(const auto recipe, study::recipe_of(loaded.view.config, engine::loss_name(loaded.view.config, data),
                                                      loaded.trial().proposal));
-  const auto ops = autodiff::training_ops(loaded.ops);
-  LANISTA_ASSIGN(const auto train, autodiff::derive_training_step(
-                                       loaded.model, autodiff::StepOptions{recipe.loss, recipe.optimizer}, ops));
-  LANISTA_ASSIGN(const auto infer, autodiff::derive_inference_step(loaded.model, ops));
-  LANISTA_ASSIGN(auto program, program::Program::compile(train, infer, lanista::train::program_options_of(recipe)));
-  LANISTA_TRY(program.begin(0, 1));
-  kernels::set_flush_to_zero();  // as in workers
-  const runtime::SyntheticBatch batch(train, recipe.batch);
-  return TimedPlan{.lines = program.plan(),
-                   .bytes = program.bytes(),
+  LANISTA_ASSIGN(auto timed, runtime::timed_program(loaded.model, loaded.ops, {recipe.loss, recipe.optimizer},
+                                                    train::program_options_of(recipe), recipe.batch, kSeconds));
+  return TimedPlan{.lines = std::move(timed.lines),
+                   .bytes = timed.bytes,
                    .machine = program::measure_cpu_speed(),
-                   .times = runtime::time_plan(program, batch.view(), kSeconds)};
+                   .times = std::move(timed.times)};
 }
 
 /// Appends the measured times to the log, for nodes with too few samples there. Errors: those of writing.
-Result<void> log_costs(const std::string& folder, const graph::CostTable& measured) {
+Result<void> log_costs(const std::string& folder, const plan::CostTable& measured) {
   LANISTA_ASSIGN(const auto records, store::read_log(real_file_system(), folder));
   LANISTA_ASSIGN(const auto known, store::costs_of_log(records));
-  graph::CostTable new_rows;
+  plan::CostTable new_rows;
   for (const auto& [key, row] : measured.rows()) {
     const auto* old = known.find(key);
     if (old == nullptr || old->samples < kEnoughSamples) new_rows.put(key, row);
@@ -112,15 +104,18 @@ Result<void> log_costs(const std::string& folder, const graph::CostTable& measur
 
 }  // namespace
 
-graph::CostPrices TimedPlan::prices() const {
+plan::CostKey measured_here() {
+  return {.work = "", .lanes = 1, .cpu = program::cpu_model(), .threads = 1, .version = std::string(kVersion)};
+}
+
+plan::CostPrices TimedPlan::prices() const {
   // All values of one lane are reused in each step, so they stay in the first cache level that holds them.
   return {.gflops = machine.peak_gflops, .gb_per_second = machine.level_of(bytes).gb_per_second};
 }
 
-graph::CostTable TimedPlan::costs() const {
-  graph::CostTable table;
-  graph::CostKey key{
-      .work = "", .lanes = 1, .cpu = program::cpu_model(), .threads = 1, .version = std::string(kVersion)};
+plan::CostTable TimedPlan::costs() const {
+  plan::CostTable table;
+  plan::CostKey key = measured_here();
   for (std::size_t i = 0; i < lines.size(); ++i) {
     key.work = lines[i].cost_key();
     table.put(

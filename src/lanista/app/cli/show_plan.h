@@ -9,10 +9,13 @@
 #include "lanista/engine/local/plan_timing.h"
 #include "lanista/exec/program/cpu_speed.h"
 #include "lanista/exec/program/plan.h"
-#include "lanista/plan/cost/cost_table.h"
+#include "lanista/plan/cost/costs.h"
 #include "lanista/search/study/timed_steps.h"
 
 namespace lanista::cli {
+
+/// Returns the key of times that this program measures on this machine, without their work.
+plan::CostKey measured_here();
 
 /// The kernel calls of a trial's program with predicted and measured times.
 struct TimedPlan {
@@ -23,8 +26,8 @@ struct TimedPlan {
 
   /// Returns the rates that predict the time of a call: the measured peak arithmetic of a core, and the bandwidth of
   /// the cache level that holds the field `bytes`, the memory of the program.
-  graph::CostPrices prices() const;
-  graph::CostTable costs() const;  ///< Returns one row for each kind of work: the mean of its lines.
+  plan::CostPrices prices() const;
+  plan::CostTable costs() const;  ///< Returns one row for each kind of work: the mean of its lines.
 };
 
 /// Returns a table with one line a call, then the totals of a step and of a prediction. `lines` must not be empty.

@@ -190,7 +190,9 @@ Result<sharing::Materialized> frozen_cache_plan(const graph::Graph& prefix, cons
       .samples = augmented ? data.split_rows[1] : data.rows,
       .epochs = frozen.epochs,
       .cache_bytes = bytes / kMemoryDivisor / std::max<std::int64_t>(1, std::ssize(data.folds))};
-  return sharing::materialization_of(prefix, readers, graph::builtin_ops(), sharing::RooflineCost());
+  const plan::Costs costs{
+      .table = {}, .machine = {}, .prices = {.call_us = 0.15, .store_gb_per_second = 5, .overlaps = true}};
+  return sharing::materialization_of(prefix, readers, graph::builtin_ops(), costs);
 }
 
 }  // namespace lanista::engine

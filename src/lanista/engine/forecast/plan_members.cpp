@@ -18,9 +18,9 @@ using sharing::DataStep;
 
 /// Operations on a sample before a step. Each operation on its features reads and writes them once.
 std::vector<DataStep> data_steps(const study::StudyConfig& config, const data::DataSpec& data,
-                                 const graph::CostPrices& prices) {
+                                 const plan::CostPrices& prices) {
   const std::int64_t bytes = data.features.elements_per_sample() * static_cast<std::int64_t>(sizeof(float));
-  const double us = graph::predicted_us(prices, 0, 2 * static_cast<double>(bytes));
+  const double us = prices.us(0, 2 * static_cast<double>(bytes));
   // Data are stored normalised, so normalisation is not part of a step.
   std::vector<DataStep> steps{{"normalize(" + config.data.normalize + ")", false, 0, bytes},
                               {"gather", false, us, bytes}};
@@ -37,7 +37,7 @@ std::vector<DataStep> data_steps(const study::StudyConfig& config, const data::D
 }  // namespace
 
 PlanMemberBuilder::PlanMemberBuilder(const study::StudyConfig& config, const data::DataSpec& data,
-                                     std::shared_ptr<const mutate::ModelSpace> models, const graph::CostPrices& prices)
+                                     std::shared_ptr<const mutate::ModelSpace> models, const plan::CostPrices& prices)
     : config_(config), data_(data), models_(std::move(models)), steps_(data_steps(config, data, prices)) {}
 
 Result<PlannedMember> PlanMemberBuilder::make(const study::TrialView& trial) const {

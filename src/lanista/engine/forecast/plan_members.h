@@ -6,7 +6,7 @@
 #include "lanista/base/result.h"
 #include "lanista/io/data/spec.h"
 #include "lanista/model/mutate/model_space.h"
-#include "lanista/plan/cost/cost_table.h"
+#include "lanista/plan/cost/costs.h"
 #include "lanista/plan/grouping/plan.h"
 #include "lanista/plan/sharing/fusion_member.h"
 #include "lanista/search/study/config.h"
@@ -33,7 +33,7 @@ class PlanMemberBuilder {
  public:
   /// Builds members for this study. `prices` gives the cost of reading a sample. `config` and `data` outlive this.
   PlanMemberBuilder(const study::StudyConfig& config, const data::DataSpec& data,
-                    std::shared_ptr<const mutate::ModelSpace> models, const graph::CostPrices& prices);
+                    std::shared_ptr<const mutate::ModelSpace> models, const plan::CostPrices& prices);
   /// The planned member of a trial. Errors: those of the model space, of graph::model_cost (kNotFound,
   /// kInvalidArgument) and of make_job (kInvalidArgument, kDataLoss).
   Result<PlannedMember> make(const study::TrialView& trial) const;

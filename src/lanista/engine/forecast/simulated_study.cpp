@@ -59,7 +59,7 @@ class SimulatedStudy : public plan::TrialSource {
         request_(request),
         cluster_(on),
         strategy_(strategy),
-        members_(config, data, models, request.prices.calls),
+        members_(config, data, models, request.costs.prices),
         rng_(Rng(config.run.seed).split("made-up")),
         driver_(
             strategy, {config.strategy.slots, trials, true},
@@ -145,9 +145,7 @@ class SimulatedStudy : public plan::TrialSource {
     std::vector<sharing::FusionMember> alone;
     alone.push_back(std::move(planned.member));
     const std::vector<std::vector<std::size_t>> programs{{0}};
-    LANISTA_ASSIGN(const sharing::FusionPlan plan,
-                   sharing::plan_of(std::move(alone), programs, ops_,
-                                    sharing::TableCost(request_.costs, request_.measured_on, request_.prices)));
+    LANISTA_ASSIGN(const sharing::FusionPlan plan, sharing::plan_of(std::move(alone), programs, ops_, request_.costs));
     LANISTA_ASSIGN(const data::DataSpec data, data::training_spec(data_, trial.proposal.fold));
     ExpectedTimes times{.step = plan.groups.front().us * 1e-6};
     if (known) times = *known;

@@ -28,7 +28,7 @@ using nlohmann::json;
 class FirstProposals {
  public:
   FirstProposals(const study::StudyConfig& config, const data::DataSpec& data,
-                 std::shared_ptr<const mutate::ModelSpace> models, const graph::CostPrices& prices)
+                 std::shared_ptr<const mutate::ModelSpace> models, const plan::CostPrices& prices)
       : config_(config), models_(std::move(models)), members_(config, data, models_, prices) {}
 
   /// Returns at most `num_wanted` members and sets the other fields of `out`.
@@ -244,7 +244,7 @@ Result<StudyPlan> plan_study(const study::StudyConfig& config, const data::DataS
   out.num_refinements = then ? then->best : 0;
   const std::int64_t budget = config.budget.trials ? *config.budget.trials - out.num_refinements : asked;
   const FrozenPart frozen = frozen_part(config, data, models->frozen(), "");
-  FirstProposals beginning(config, data, std::move(models), request.prices.calls);
+  FirstProposals beginning(config, data, std::move(models), request.costs.prices);
   LANISTA_ASSIGN(auto members, beginning.sample(std::min(asked, budget), out));
   if (members.empty()) return Error{Code::kResourceExhausted, out.exhausted_reason, "strategy"};
   if (request.devices.empty()) {
@@ -264,9 +264,7 @@ Result<StudyPlan> plan_study(const study::StudyConfig& config, const data::DataS
     programs.emplace_back();
     for (const TrialId trial : group.trials) programs.back().push_back(indices.at(trial));
   }
-  LANISTA_ASSIGN(out.predicted,
-                 sharing::plan_of(std::move(members), programs, ops,
-                                  sharing::TableCost(request.costs, request.measured_on, request.prices)));
+  LANISTA_ASSIGN(out.predicted, sharing::plan_of(std::move(members), programs, ops, request.costs));
   for (const PlannedMember& member : beginning.planned()) {
     out.extra.push_back(member.extra);
     out.steps_without_extra.push_back(member.epochs.steps_through(member.full_epochs));

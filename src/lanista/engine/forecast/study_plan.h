@@ -15,7 +15,6 @@
 #include "lanista/model/mutate/model_space.h"
 #include "lanista/plan/grouping/plan.h"
 #include "lanista/plan/sharing/plan.h"
-#include "lanista/plan/sharing/table_cost.h"
 #include "lanista/search/study/config.h"
 #include "lanista/search/tuning/extra_steps.h"
 
@@ -23,11 +22,9 @@ namespace lanista::engine {
 
 /// What a study is planned for: the machine or the devices with their costs, and the number of proposals.
 struct PlanRequest {
-  std::optional<std::int64_t> trials = {};  ///< Number of proposals to plan; absent: the number of slots.
-  plan::Machine machine{};                  ///< Workers, lanes and memory of the machine.
-  sharing::MachinePrices prices{};          ///< Measured rates of the machine: kernel calls and memory bandwidth.
-  graph::CostTable costs{};                 ///< Measured times of operators, by sharing::work_text; may be empty.
-  graph::CostKey measured_on{};             ///< Key of the rows of `costs` that apply to this machine.
+  std::optional<std::int64_t> trials = {};          ///< Number of proposals to plan; absent: the number of slots.
+  plan::Machine machine{};                          ///< Workers, lanes and memory of the machine.
+  plan::Costs costs{};                              ///< Measured times of operators (sharing::work_text), and rates.
   std::shared_ptr<const TimingHistory> known = {};  ///< Step times of earlier studies on this machine; null: none.
   /// All devices of the study; empty: the CPU with lanista kernels.
   std::vector<TrainingDevice> devices = {};

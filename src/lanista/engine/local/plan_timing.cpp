@@ -76,6 +76,20 @@ PlanTimes time_plan(program::Program& program, const program::Batch& batch, doub
   return times;
 }
 
+Result<TimedProgram> timed_program(const graph::Graph& model, const graph::OpTable& ops,
+                                   const autodiff::StepOptions& step, const program::ProgramOptions& options,
+                                   std::int64_t batch, double seconds) {
+  const graph::OpTable all = autodiff::training_ops(ops);
+  LANISTA_ASSIGN(autodiff::TrainingStep train, autodiff::derive_training_step(model, step, all));
+  LANISTA_ASSIGN(const auto infer, autodiff::derive_inference_step(model, all));
+  LANISTA_ASSIGN(auto program, program::Program::compile(train, infer, options));
+  LANISTA_TRY(program.begin(0, 1));
+  kernels::set_flush_to_zero();  // as in workers
+  const SyntheticBatch made_up(train, batch);
+  PlanTimes times = time_plan(program, made_up.view(), seconds);
+  return TimedProgram{std::move(train), program.plan(), program.bytes(), std::move(times)};
+}
+
 SyntheticBatch::SyntheticBatch(const autodiff::TrainingStep& step, std::int64_t size)
     : size_(size), features_(uniform(step.types.at(step.input), size)), sample_index_(static_cast<std::size_t>(size)) {
   const graph::ValueType& target = step.types.at(step.target);

@@ -4,6 +4,7 @@
 #include <functional>
 #include <vector>
 
+#include "lanista/base/result.h"
 #include "lanista/exec/program/program.h"
 
 namespace lanista::runtime {
@@ -21,6 +22,19 @@ struct PlanTimes {
 /// steady clock.
 PlanTimes time_plan(program::Program& program, const program::Batch& batch, double seconds,
                     const std::function<double()>& now = {});
+
+/// The training step of a model, and the measured times of its program.
+struct TimedProgram {
+  autodiff::TrainingStep train;          ///< The step.
+  std::vector<program::PlanLine> lines;  ///< Kernel calls of the program (Program::plan()).
+  std::int64_t bytes = 0;                ///< Memory of one lane, in bytes.
+  PlanTimes times;                       ///< Times of the lines.
+};
+/// Compiles the training step and the inference step of a model, and times them on made-up data for about `seconds`,
+/// in batches of `batch` samples. `ops` has the operators of models. Errors: those of deriving and compiling the steps.
+Result<TimedProgram> timed_program(const graph::Graph& model, const graph::OpTable& ops,
+                                   const autodiff::StepOptions& step, const program::ProgramOptions& options,
+                                   std::int64_t batch, double seconds);
 
 /// A batch of made-up data for timing, the same on each call. The time of a step does not depend on the values.
 class SyntheticBatch {

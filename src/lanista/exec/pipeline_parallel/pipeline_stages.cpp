@@ -15,33 +15,7 @@ namespace lanista::runtime {
 namespace {
 
 using graph::NodeId;
-
-double bytes_of(const graph::ValueType& type) { return 4.0 * static_cast<double>(type.shape.elements_per_sample()); }
-
-// Returns the cost of a step node for one sample.
-graph::Cost cost_of(const graph::Node& node, const autodiff::TrainingStep& train, const graph::OpTable& ops) {
-  const graph::OpDef& def = *ops.find(node.op);
-  const std::vector<graph::ValueType> inputs = train.types.inputs(node);
-  if (def.cost) {
-    return def.cost({std::span(inputs).first(graph::num_data_inputs(node, def)), node.attrs, def});
-  }
-  graph::Cost cost;
-  for (const graph::ValueType& type : inputs) cost.bytes += bytes_of(type);
-  for (const graph::ValueType& type : train.types.outputs(node.id)) cost.bytes += bytes_of(type);
-  return cost;
-}
-
-// Returns the step nodes on which `from` depends.
-std::set<NodeId> upstream(const autodiff::TrainingStep& train, std::vector<NodeId> from) {
-  std::set<NodeId> found;
-  while (!from.empty()) {
-    const NodeId id = from.back();
-    from.pop_back();
-    if (!found.insert(id).second) continue;
-    for (const graph::Port& port : train.graph.node(id).inputs) from.push_back(port.node);
-  }
-  return found;
-}
+using plan::bytes_of;
 
 // Returns the backward nodes with no other use than a gradient of a parameter.
 std::set<NodeId> of_weights(const autodiff::TrainingStep& train) {
@@ -55,8 +29,19 @@ std::set<NodeId> of_weights(const autodiff::TrainingStep& train) {
 
 }  // namespace
 
+std::set<NodeId> upstream(const autodiff::TrainingStep& train, std::vector<NodeId> from) {
+  std::set<NodeId> found;
+  while (!from.empty()) {
+    const NodeId id = from.back();
+    from.pop_back();
+    if (!found.insert(id).second) continue;
+    for (const graph::Port& port : train.graph.node(id).inputs) from.push_back(port.node);
+  }
+  return found;
+}
+
 Result<PlannedModel> planned_step(const autodiff::TrainingStep& train, const graph::OpTable& ops, std::int64_t batch,
-                                  double copies, const graph::CostPrices& prices) {
+                                  double copies, const plan::CostPrices& prices) {
   PlannedModel planned;
   pipeline::Model& model = planned.model;
   model.batch = batch;
@@ -81,12 +66,13 @@ Result<PlannedModel> planned_step(const autodiff::TrainingStep& train, const gra
       const auto origin = train.origin.find(id);
       if (origin == train.origin.end()) continue;
       pipeline::Operator& op = model.operators[number.at(origin->second)];
-      const graph::Cost cost = cost_of(train.graph.node(id), train, ops);
+      const graph::Node& node = train.graph.node(id);
+      const graph::Cost cost = plan::sample_work(node, train.types, *ops.find(node.op));
       const auto samples = static_cast<double>(n);
       (forward.contains(id)   ? op.forward
        : weights.contains(id) ? op.weight_grad
                               : op.input_grad)
-          .back() += 1e-6 * graph::predicted_us(prices, cost.flops * samples, cost.bytes * samples);
+          .back() += 1e-6 * prices.us(cost.flops * samples, cost.bytes * samples);
     }
     if (n >= batch) break;
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "lanista/base/result.h"
@@ -8,12 +9,15 @@
 #include "lanista/model/autodiff/training_step.h"
 #include "lanista/model/graph/graph.h"
 #include "lanista/model/graph/op.h"
-#include "lanista/plan/cost/cost_table.h"
+#include "lanista/plan/cost/costs.h"
 #include "lanista/plan/pipeline/schedule.h"
 #include "lanista/plan/pipeline/timed_step.h"
 
 // Conversions from plans of plan/pipeline to the stages that programs run.
 namespace lanista::runtime {
+
+/// Returns these nodes of a step, and all nodes on which they depend.
+std::set<graph::NodeId> upstream(const autodiff::TrainingStep& train, std::vector<graph::NodeId> from);
 
 /// A training step as the planner sees it, and the model node of each of its operators.
 struct PlannedModel {
@@ -28,7 +32,7 @@ struct PlannedModel {
 /// them. Bytes are those of float32 values. `copies` is the number of values that are stored for each parameter, such
 /// as weights, gradients and slots; `ops` is autodiff::training_ops. Errors: those of pipeline::check.
 Result<PlannedModel> planned_step(const autodiff::TrainingStep& train, const graph::OpTable& ops, std::int64_t batch,
-                                  double copies, const graph::CostPrices& prices = {});
+                                  double copies, const plan::CostPrices& prices = {});
 
 /// Returns min(count, pipeline::kMaxDeviceClasses) devices of equal speed, each in a class of its own.
 ///

@@ -9,10 +9,10 @@ namespace lanista::store {
 
 /// The body of a record kCostRows with measured costs of kernel calls: {"rows": CostTable::to_json()}. They describe
 /// the host and not the study, so the canonical export omits them.
-nlohmann::json cost_rows_body(const graph::CostTable& measured);
+nlohmann::json cost_rows_body(const plan::CostTable& measured);
 
 /// The costs of all records kCostRows in `records`, in one table; other records are ignored. Errors: kDataLoss (an
 /// invalid body, with the number of the record from 1).
-Result<graph::CostTable> costs_of_log(const std::vector<Record>& records);
+Result<plan::CostTable> costs_of_log(const std::vector<Record>& records);
 
 }  // namespace lanista::store

@@ -7,8 +7,8 @@
 namespace lanista::store {
 namespace {
 
-graph::CostTable table_of(const std::string& work, double us, std::int64_t samples) {
-  graph::CostTable table;
+plan::CostTable table_of(const std::string& work, double us, std::int64_t samples) {
+  plan::CostTable table;
   table.put({.work = work, .lanes = 1, .cpu = "a cpu", .threads = 1, .version = "1"},
             {.microseconds = us, .flops = 8, .bytes = 16, .samples = samples});
   return table;
@@ -31,7 +31,7 @@ TEST(CostRows, AreMergedFromTheLog) {
   const auto costs = costs_of_log(*records);
 
   ASSERT_TRUE(costs);
-  graph::CostTable want = table_of("linear", 3, 40);
+  plan::CostTable want = table_of("linear", 3, 40);
   want.merge(table_of("relu", 1, 1));
   EXPECT_EQ(*costs, want);
 }

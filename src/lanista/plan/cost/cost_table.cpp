@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace lanista::graph {
+namespace lanista::plan {
 namespace {
 
 using nlohmann::json;
@@ -101,9 +101,4 @@ Result<CostTable> CostTable::from_json(const json& json) {
   return table;
 }
 
-double predicted_us(const CostPrices& prices, double flops, double bytes) {
-  // 1 GB/s is 1000 bytes in a microsecond.
-  return flops / (1e3 * prices.gflops) + bytes / (1e3 * prices.gb_per_second) + prices.call_us;
-}
-
-}  // namespace lanista::graph
+}  // namespace lanista::plan

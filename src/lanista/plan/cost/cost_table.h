@@ -9,7 +9,7 @@
 
 #include "lanista/base/result.h"
 
-namespace lanista::graph {
+namespace lanista::plan {
 
 /// The work that was timed, and the machine that ran it. A row is valid only where all fields are equal.
 struct CostKey {
@@ -63,13 +63,4 @@ class CostTable {
   std::map<CostKey, CostRow> rows_;
 };
 
-/// Rates that predict the cost of a call that was not measured.
-struct CostPrices {
-  double gflops = 100;         ///< Peak of one core, in 10^9 FLOPs a second.
-  double gb_per_second = 100;  ///< Bandwidth of the memory that holds the program's values, in 10^9 bytes a second.
-  double call_us = 0.05;       ///< Microseconds that are added to every call, whatever its size.
-};
-/// Returns the predicted microseconds of a call: flops / (1000 gflops) + bytes / (1000 gb_per_second) + call_us.
-double predicted_us(const CostPrices& prices, double flops, double bytes);
-
-}  // namespace lanista::graph
+}  // namespace lanista::plan

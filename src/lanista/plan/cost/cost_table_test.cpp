@@ -4,7 +4,7 @@
 
 #include <limits>
 
-namespace lanista::graph {
+namespace lanista::plan {
 namespace {
 
 using nlohmann::json;
@@ -104,13 +104,5 @@ TEST(CostTable, NamesTheWrongRowAndField) {
   EXPECT_EQ(CostTable::from_json(json::array({3})).error().message, "row 1 of the cost table: it must be an object");
 }
 
-TEST(Prediction, AddsArithmeticTrafficAndCallTime) {
-  const CostPrices prices{.gflops = 50, .gb_per_second = 20, .call_us = 0.25};
-
-  EXPECT_DOUBLE_EQ(predicted_us(prices, 0, 0), 0.25);
-  EXPECT_DOUBLE_EQ(predicted_us(prices, 100'000, 0), 2.25);
-  EXPECT_DOUBLE_EQ(predicted_us(prices, 100'000, 40'000), 4.25);
-}
-
 }  // namespace
-}  // namespace lanista::graph
+}  // namespace lanista::plan

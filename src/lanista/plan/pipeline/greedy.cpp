@@ -43,12 +43,11 @@ class Greedy {
   }
 
   Result<Schedule> run() {
-    for (std::uint32_t p = 0; p < stages_.size(); ++p) push_event(p, 0);
+    for (std::uint32_t p = 0; p < stages_.size(); ++p) events_.push({0, p});
     while (!events_.empty()) {
-      const Event event = events_.top();
+      const auto [time, rank] = events_.top();
       events_.pop();
-      if (free_[event.rank] > event.time) continue;  // It is busy; its end is another event.
-      act(event.rank, event.time);
+      if (free_[rank] <= time) act(rank, time);  // If it is busy, its end is another event.
     }
     for (std::uint32_t s = 0; s < progress_.size(); ++s) {
       if (progress_[s].weight_grad < progress_[s].count) {
@@ -65,15 +64,7 @@ class Greedy {
   }
 
  private:
-  struct Event {
-    double time = 0;
-    std::uint32_t rank = 0;
-    bool operator<(const Event& other) const {  // The earliest event is first.
-      return time > other.time || (time == other.time && rank > other.rank);
-    }
-  };
-
-  void push_event(std::uint32_t rank, double time) { events_.push({time, rank}); }
+  using Event = std::pair<double, std::uint32_t>;  ///< Time and rank.
 
   /// Returns the pass if it can start by `time`. A later arrival becomes an event.
   bool can(const Action& action, double time) const { return step_state_.ready(action) <= time; }
@@ -125,7 +116,7 @@ class Greedy {
     if (action.kind == ActionKind::kForward) {
       ++its.forward;
       for (const std::uint32_t e : timing_.out[action.stage]) {
-        push_event(rank_of_[timing_.edges[e].edge.to], step_state_.forward_arrival[e][action.micro]);
+        events_.push({step_state_.forward_arrival[e][action.micro], rank_of_[timing_.edges[e].edge.to]});
       }
     } else if (action.kind == ActionKind::kWeightGrad) {
       ++its.weight_grad;
@@ -133,11 +124,11 @@ class Greedy {
       ++its.input_grad;
       if (action.kind == ActionKind::kBackward) ++its.weight_grad;
       for (const std::uint32_t e : timing_.in[action.stage]) {
-        push_event(rank_of_[timing_.edges[e].edge.from], step_state_.backward_arrival[e][action.micro]);
+        events_.push({step_state_.backward_arrival[e][action.micro], rank_of_[timing_.edges[e].edge.from]});
       }
     }
     free_[rank] = end;
-    push_event(rank, end);
+    events_.push({end, rank});
   }
 
   const PipelinePlan& plan_;
@@ -150,7 +141,7 @@ class Greedy {
   std::vector<double> free_;
   std::vector<double> longest_pass_;  ///< Longest pass of each rank.
   std::vector<Progress> progress_;
-  std::priority_queue<Event> events_;
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;  ///< The earliest is first.
 };
 
 /// Returns the schedule with each backward pass as its two parts, one right after the other.

@@ -7,26 +7,13 @@
 namespace lanista::pipeline {
 namespace {
 
-double bytes_of(const graph::ValueType& type) { return 4.0 * static_cast<double>(type.shape.elements_per_sample()); }
-
-/// Returns the forward work of a sample.
-graph::Cost work_of(const graph::OpDef& def, const graph::OpArgs& args, std::span<const graph::ValueType> inputs,
-                    double output_bytes) {
-  if (def.cost) return def.cost(args);
-  graph::Cost cost{0, output_bytes};
-  for (const graph::ValueType& type : inputs) cost.bytes += bytes_of(type);
-  return cost;
-}
-
 /// Returns the seconds at 1, 2, 4, ... samples, up to the first size that reaches the batch.
 Curve curve_of(std::string_view pass, const graph::Node& node, const graph::Types& types, const graph::Cost& work,
-               std::int64_t batch, const NodeCosts& costs) {
+               std::int64_t batch, const plan::Costs& costs) {
   Curve curve;
-  graph::CostKey key = costs.machine;
   bool measured = true;
   for (std::int64_t n = 1;; n *= 2) {
-    key.work = pass_work(pass, node, types, n);
-    const graph::CostRow* row = measured ? costs.table.find(key) : nullptr;
+    const plan::CostRow* row = measured ? costs.find(plan::work_text(node, types.inputs(node), n, pass)) : nullptr;
     const auto samples = static_cast<double>(n);
     if (row != nullptr) {
       curve.push_back(1e-6 * row->microseconds);
@@ -34,7 +21,7 @@ Curve curve_of(std::string_view pass, const graph::Node& node, const graph::Type
       break;  // The curve is proportional above the largest measured size.
     } else {
       measured = false;
-      curve.push_back(1e-6 * graph::predicted_us(costs.prices, work.flops * samples, work.bytes * samples));
+      curve.push_back(1e-6 * costs.prices.us(work.flops * samples, work.bytes * samples));
     }
     if (n >= batch) break;
   }
@@ -51,18 +38,8 @@ void make_equal(Operator& op) {
 
 }  // namespace
 
-std::string pass_work(std::string_view pass, const graph::Node& node, const graph::Types& types, std::int64_t samples) {
-  std::string attrs;
-  for (const auto& [name, value] : node.attrs) {
-    attrs += (attrs.empty() ? "" : ", ") + name + "=" + graph::attr_text(value);
-  }
-  std::string text = std::string(pass) + " " + node.op + "(" + attrs + ")";
-  for (const graph::ValueType& type : types.inputs(node)) text += " " + type.shape.text();
-  return text + ", batch " + std::to_string(samples);
-}
-
 Result<Model> model_of(const graph::Graph& graph, const graph::OpTable& ops, std::int64_t batch,
-                       double parameter_copies, const NodeCosts& costs) {
+                       double parameter_copies, const plan::Costs& costs) {
   LANISTA_ASSIGN(const graph::Types types, graph::infer_shapes(graph, ops));
   Model model;
   model.batch = batch;
@@ -78,14 +55,14 @@ Result<Model> model_of(const graph::Graph& graph, const graph::OpTable& ops, std
     const graph::OpArgs args{inputs, node.attrs, def};
     Operator op;
     op.name = "%" + std::to_string(id.value) + " " + node.op;
-    for (const graph::ValueType& type : types.outputs(id)) op.output_bytes += bytes_of(type);
+    for (const graph::ValueType& type : types.outputs(id)) op.output_bytes += plan::bytes_of(type);
     op.activation_bytes = op.output_bytes;
     bool trained = false;
     for (const graph::ParamSpec& param : def.params ? def.params(args) : std::vector<graph::ParamSpec>{}) {
       op.parameter_bytes += 4.0 * static_cast<double>(param.shape.elements_per_sample());
       trained = trained || param.trained;
     }
-    const graph::Cost work = work_of(def, args, inputs, op.output_bytes);
+    const graph::Cost work = plan::sample_work(node, types, def);
     op.forward = curve_of("forward", node, types, work, batch, costs);
     op.input_grad = curve_of("input_grad", node, types, work, batch, costs);
     op.weight_grad = trained ? curve_of("weight_grad", node, types, work, batch, costs) : Curve{0};

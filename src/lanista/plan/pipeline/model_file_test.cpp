@@ -139,11 +139,12 @@ TEST(ModelCosts, PreferMeasuredTimes) {
   ASSERT_TRUE(graph) << graph.error().text();
   const auto types = graph::infer_shapes(*graph, ops);
   ASSERT_TRUE(types) << types.error().text();
-  NodeCosts costs;
+  plan::Costs costs;
   costs.machine.cpu = "here";
   const auto put = [&](const char* pass, std::int64_t n, double us) {
-    graph::CostKey key = costs.machine;
-    key.work = pass_work(pass, graph->node(graph::NodeId{1}), *types, n);
+    plan::CostKey key = costs.machine;
+    const graph::Node& node = graph->node(graph::NodeId{1});
+    key.work = plan::work_text(node, types->inputs(node), n, pass);
     costs.table.put(key, {us, 0, 0, 1});
   };
   put("forward", 1, 10);
@@ -165,7 +166,7 @@ TEST(ModelCosts, PreferMeasuredTimes) {
   EXPECT_DOUBLE_EQ(first.parameter_bytes, 4 * (8 * 4 + 4));
   EXPECT_DOUBLE_EQ(first.output_bytes, 16);
   const graph::Cost linear = {2.0 * 4 * 2, 0};  // The second one is predicted from its products.
-  EXPECT_GE(model->operators[2].forward[0] * 1e6, graph::predicted_us(costs.prices, linear.flops, 0));
+  EXPECT_GE(model->operators[2].forward[0] * 1e6, costs.prices.us(linear.flops, 0));
   EXPECT_EQ(model->operators[1].weight_grad[0], 0);
 }
 

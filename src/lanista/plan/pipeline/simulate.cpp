@@ -182,6 +182,32 @@ std::vector<std::int64_t> live_samples(const Schedule& schedule, const PipelineP
   return most;
 }
 
+/// Runs the passes of each rank in order, each as soon as its inputs have arrived, until all ranks have ended or wait
+/// for each other. Returns the second at which each rank is free. The result does not depend on the order of the ranks.
+///
+/// `next(rank, action)` sets the next pass of a rank, or returns false at its end. `done(rank, action, begin, seconds)`
+/// receives each pass that ran.
+template <class Next, class Done>
+std::vector<double> run_ranks(StepState& step_state, std::size_t ranks, const Next& next, const Done& done) {
+  std::vector<double> clock(ranks, 0);
+  std::vector<CacheWarmth> warmth(ranks);
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (std::uint32_t p = 0; p < ranks; ++p) {
+      for (Action action; next(p, action); moved = true) {
+        const double ready = step_state.ready(action);
+        if (ready >= StepState::kNever) break;
+        const double begin = std::max(clock[p], ready);
+        const double seconds = step_state.seconds(action, warmth[p]);
+        clock[p] = begin + seconds;
+        step_state.finish(action, clock[p]);
+        done(p, action, begin, seconds);
+      }
+    }
+  }
+  return clock;
+}
+
 }  // namespace
 
 Result<SimulationResult> simulate(const Schedule& schedule, const PipelinePlan& plan, const Problem& problem,
@@ -191,32 +217,24 @@ Result<SimulationResult> simulate(const Schedule& schedule, const PipelinePlan& 
   SimulationResult simulation;
   simulation.busy_seconds.assign(schedule.ranks.size(), 0);
   std::vector<std::size_t> at(schedule.ranks.size(), 0);
-  std::vector<double> clock(schedule.ranks.size(), 0);
-  std::vector<CacheWarmth> warmth(schedule.ranks.size());
   std::vector<std::vector<Span>> of_place(schedule.ranks.size());
-  for (bool moved = true; moved;) {
-    moved = false;
-    for (std::uint32_t p = 0; p < schedule.ranks.size(); ++p) {
-      const auto& actions = schedule.ranks[p].actions;
-      for (; at[p] < actions.size(); ++at[p], moved = true) {
-        const Action& action = actions[at[p]];
-        const double ready = step_state.ready(action);
-        if (ready >= StepState::kNever) break;
-        const double begin = std::max(clock[p], ready);
-        const double seconds = step_state.seconds(action, warmth[p]);
-        clock[p] = begin + seconds;
-        simulation.busy_seconds[p] += seconds;
-        step_state.finish(action, clock[p]);
-        if (spans) of_place[p].push_back({action, p, begin, clock[p]});
-      }
-    }
-  }
+  const auto next = [&](std::uint32_t p, Action& action) {
+    if (at[p] == schedule.ranks[p].actions.size()) return false;
+    action = schedule.ranks[p].actions[at[p]];
+    return true;
+  };
+  const auto done = [&](std::uint32_t p, const Action& action, double begin, double seconds) {
+    ++at[p];
+    simulation.busy_seconds[p] += seconds;
+    if (spans) of_place[p].push_back({action, p, begin, begin + seconds});
+  };
+  const auto ended = run_ranks(step_state, schedule.ranks.size(), next, done);
   for (std::size_t p = 0; p < schedule.ranks.size(); ++p) {
     if (at[p] < schedule.ranks[p].actions.size()) {
       return Error{Code::kFailedPrecondition,
                    "rank " + std::to_string(p) + " never starts " + text_of(schedule.ranks[p].actions[at[p]]), ""};
     }
-    simulation.seconds = std::max(simulation.seconds, clock[p]);
+    simulation.seconds = std::max(simulation.seconds, ended[p]);
     simulation.spans.insert(simulation.spans.end(), of_place[p].begin(), of_place[p].end());
   }
   simulation.live_samples = live_samples(schedule, plan);
@@ -231,44 +249,33 @@ Result<SimulationResult> simulate(const Schedule& schedule, const PipelinePlan& 
 
 double kfkb_seconds(const PipelinePlan& plan, const Timing& timing) {
   StepState step_state(plan, timing);
-  const std::size_t stages = plan.stages.size();
-  struct At {
-    std::uint32_t forward = 0, backward = 0;
-    double clock = 0;
-    CacheWarmth warmth;
+  struct Progress {
+    std::uint32_t count, warm, k, forward = 0, backward = 0;
   };
-  std::vector<At> at(stages);
-  std::size_t ended = 0;
-  double seconds = 0;
-  for (bool moved = true; moved && ended < stages;) {
-    moved = false;
-    for (std::uint32_t s = 0; s < stages; ++s) {
-      const Stage& stage = plan.stages[s];
-      const auto count = static_cast<std::uint32_t>(plan.batch / stage.micro_batch);
-      const auto warm = static_cast<std::uint32_t>(stage.in_flight / stage.micro_batch);
-      const auto k = static_cast<std::uint32_t>(stage.k);
-      At& my = at[s];
-      if (my.backward == count) continue;
-      while (my.backward < count) {
-        // After the warm-up, forward passes follow backward b when a turn of k is complete.
-        const std::uint32_t allowed = std::min(count, warm + my.backward / k * k);
-        const bool forward = my.forward < allowed;
-        const Action action{forward ? ActionKind::kForward : ActionKind::kBackward, s,
-                            forward ? my.forward : my.backward};
-        const double ready = step_state.ready(action);
-        if (ready >= StepState::kNever) break;
-        my.clock = std::max(my.clock, ready) + step_state.seconds(action, my.warmth);
-        step_state.finish(action, my.clock);
-        ++(forward ? my.forward : my.backward);
-        moved = true;
-      }
-      if (my.backward == count) {
-        ++ended;
-        seconds = std::max(seconds, my.clock + timing.stages[s].reduce);
-      }
-    }
+  std::vector<Progress> of_stage;
+  for (const Stage& stage : plan.stages) {
+    of_stage.push_back({static_cast<std::uint32_t>(plan.batch / stage.micro_batch),
+                        static_cast<std::uint32_t>(stage.in_flight / stage.micro_batch),
+                        static_cast<std::uint32_t>(stage.k)});
   }
-  return ended == stages ? seconds : std::numeric_limits<double>::infinity();
+  const auto next = [&](std::uint32_t s, Action& action) {
+    const Progress& its = of_stage[s];
+    if (its.backward == its.count) return false;
+    // After the warm-up, forward passes follow backward b when a turn of k is complete.
+    const bool forward = its.forward < std::min(its.count, its.warm + its.backward / its.k * its.k);
+    action = {forward ? ActionKind::kForward : ActionKind::kBackward, s, forward ? its.forward : its.backward};
+    return true;
+  };
+  const auto ended =
+      run_ranks(step_state, plan.stages.size(), next, [&](std::uint32_t s, const Action& action, auto...) {
+        ++(action.kind == ActionKind::kForward ? of_stage[s].forward : of_stage[s].backward);
+      });
+  double seconds = 0;
+  for (std::size_t s = 0; s < ended.size(); ++s) {
+    if (of_stage[s].backward < of_stage[s].count) return std::numeric_limits<double>::infinity();
+    seconds = std::max(seconds, ended[s] + timing.stages[s].reduce);
+  }
+  return seconds;
 }
 
 }  // namespace lanista::pipeline

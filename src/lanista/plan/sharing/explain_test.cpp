@@ -27,7 +27,7 @@ TEST(Explain, ReportsGroupsAndReasons) {
   members[5].alone = "its group failed";
 
   const std::vector<std::vector<std::size_t>> programs{{0, 1}, {2}, {3}, {4}, {5}};
-  const auto plan = plan_of(members, programs, graph::builtin_ops(), RooflineCost());
+  const auto plan = plan_of(members, programs, graph::builtin_ops(), plan::Costs());
 
   ASSERT_TRUE(plan) << plan.error().text();
   const std::string text = explain(*plan);

@@ -32,24 +32,25 @@ void assign_lane_refs(const PlannedOp& op, std::size_t number, LaneRefs& lane_re
 
 }  // namespace
 
-double op_us(const LogicalGraph& graph, const CostModel& cost, const PlannedOp& op, const LaneRefs& lane_refs) {
+double op_us(const LogicalGraph& graph, const plan::Costs& costs, const PlannedOp& op, const LaneRefs& lane_refs) {
   std::vector<const OperatorWork*> lanes;
   lanes.reserve(op.nodes.size());
   for (const std::size_t v : op.nodes) lanes.push_back(&graph.nodes[v].work);
-  double us = cost.op_us(lanes);
+  double us = op_us(costs, lanes);
   const OperatorWork& work = *lanes.front();
   for (std::size_t slot = 0; slot < graph.nodes[op.nodes.front()].inputs.size(); ++slot) {
     const double bytes = gathered_bytes(graph, op, slot, lane_refs);
-    if (bytes > 0) us += cost.copy_us(bytes * (work.input_grad ? 2 : 1));  // The gradients are copied back.
+    // Each byte is read once and written once. The gradients are copied back.
+    us += 2 * (bytes * (work.input_grad ? 2 : 1)) / (1e3 * costs.prices.gb_per_second);
   }
   return us;
 }
 
-double step_us(const LogicalGraph& graph, const CostModel& cost, std::span<const PlannedOp> ops) {
+double step_us(const LogicalGraph& graph, const plan::Costs& costs, std::span<const PlannedOp> ops) {
   double us = 0;
   LaneRefs lane_refs;
   for (std::size_t i = 0; i < ops.size(); ++i) {
-    us += op_us(graph, cost, ops[i], lane_refs);
+    us += op_us(graph, costs, ops[i], lane_refs);
     assign_lane_refs(ops[i], i, lane_refs);
   }
   return us;
@@ -65,7 +66,7 @@ std::vector<std::size_t> owners_in(const LogicalNode& node, std::span<const std:
   return owners;
 }
 
-FusedGroup assemble(const LogicalGraph& graph, const CostModel& cost, const MemoryModel& memory,
+FusedGroup assemble(const LogicalGraph& graph, const plan::Costs& costs, const MemoryModel& memory,
                     PlannedProgram program) {
   FusedGroup group;
   std::set<std::size_t> prefix;
@@ -81,7 +82,7 @@ FusedGroup assemble(const LogicalGraph& graph, const CostModel& cost, const Memo
     group.ops.resize(begin + part.size());
     for (std::size_t i = 0; i < part.size(); ++i) group.ops[begin + i].nodes.push_back(part[i]);
   }
-  group.us = step_us(graph, cost, group.ops);
+  group.us = step_us(graph, costs, group.ops);
   group.bytes = memory.bytes(graph, program);
   group.program = std::move(program);
   return group;

@@ -16,7 +16,7 @@ namespace lanista::sharing {
 ///
 /// The operators are those of the shared prefix, one lane each, and then one for each trained node, with one lane for
 /// each member. `memory` must know every member (MemoryModel::add_member).
-FusedGroup assemble(const LogicalGraph& graph, const CostModel& cost, const MemoryModel& memory,
+FusedGroup assemble(const LogicalGraph& graph, const plan::Costs& costs, const MemoryModel& memory,
                     PlannedProgram program);
 
 /// Returns the indices of the members that own the node, restricted to `members_ascending`, in ascending order.
@@ -34,11 +34,11 @@ using LaneRefs = std::map<std::size_t, LaneRef>;
 /// Predicts the microseconds of one step of one operator, with the copies that make the inputs of its lanes contiguous.
 ///
 /// `lane_refs` must contain every node that the operator reads.
-double op_us(const LogicalGraph& graph, const CostModel& cost, const PlannedOp& op, const LaneRefs& lane_refs);
+double op_us(const LogicalGraph& graph, const plan::Costs& costs, const PlannedOp& op, const LaneRefs& lane_refs);
 
 /// Predicts the microseconds of one step of all operators, which run one after the other in the given order, with the
 /// copies of op_us.
-double step_us(const LogicalGraph& graph, const CostModel& cost, std::span<const PlannedOp> ops);
+double step_us(const LogicalGraph& graph, const plan::Costs& costs, std::span<const PlannedOp> ops);
 
 /// Returns microseconds as text for people, with one decimal: "12.5 us".
 std::string us_text(double us);

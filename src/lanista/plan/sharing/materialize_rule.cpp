@@ -23,7 +23,7 @@ std::string refusal(const Materialized& cache, double saved_us, double bytes, do
 }  // namespace
 
 Result<Materialized> materialization_of(const graph::Graph& prefix, const PrefixReaders& readers,
-                                        const graph::OpTable& ops, const CostModel& cost) {
+                                        const graph::OpTable& ops, const plan::Costs& costs) {
   FusionMember member{.trial = TrialId{1}, .model = prefix, .frozen = {}, .recipe = {}, .alone = ""};
   for (const graph::NodeId id : prefix.ids()) member.frozen[id] = {};
   member.recipe.batch_size = kBatch;
@@ -38,7 +38,7 @@ Result<Materialized> materialization_of(const graph::Graph& prefix, const Prefix
   for (const LogicalNode& node : graph.nodes) {
     if (node.data) continue;
     const OperatorWork* work = &node.work;
-    step_us += cost.op_us({&work, 1});
+    step_us += op_us(costs, {&work, 1});
   }
   const double steps = static_cast<double>(readers.samples) / static_cast<double>(kBatch);
   Materialized out;
@@ -47,8 +47,8 @@ Result<Materialized> materialization_of(const graph::Graph& prefix, const Prefix
   out.epochs = readers.epochs;
   const double bytes = static_cast<double>(out.bytes_per_sample) * static_cast<double>(readers.samples);
   out.compute_us_per_epoch = step_us * steps;
-  out.read_us_per_epoch = cost.load_us(bytes);
-  out.store_us = cost.store_us(bytes);
+  out.read_us_per_epoch = bytes / (1e3 * costs.prices.load_gb_per_second);
+  out.store_us = bytes / (1e3 * costs.prices.store_gb_per_second);
   const double each = out.compute_us_per_epoch - out.read_us_per_epoch;
   out.saved_us = steps > 0 ? each / steps : 0;
   out.why_not =

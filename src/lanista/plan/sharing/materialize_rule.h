@@ -25,6 +25,6 @@ struct PrefixReaders {
 /// read are microseconds of an epoch, if reading is faster, and if the values fit into PrefixReaders::cache_bytes. The
 /// same arguments give the same result. Errors: those of `unite`, such as an invalid model.
 Result<Materialized> materialization_of(const graph::Graph& prefix, const PrefixReaders& readers,
-                                        const graph::OpTable& ops, const CostModel& cost);
+                                        const graph::OpTable& ops, const plan::Costs& costs);
 
 }  // namespace lanista::sharing

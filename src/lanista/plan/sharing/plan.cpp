@@ -30,13 +30,13 @@ Result<void> check_partition(std::span<const std::vector<std::size_t>> programs,
 }  // namespace
 
 Result<FusionPlan> plan_of(std::vector<FusionMember> members, std::span<const std::vector<std::size_t>> programs,
-                           const graph::OpTable& ops, const CostModel& cost) {
+                           const graph::OpTable& ops, const plan::Costs& costs) {
   LANISTA_TRY(check_partition(programs, members.size()));
   FusionPlan plan;
   MemoryModel memory(ops);
   LANISTA_ASSIGN(plan.graph, unite(std::move(members), ops));
   const std::size_t num_members = plan.graph.members.size();
-  const auto single = [&](std::size_t m) { return assemble(plan.graph, cost, memory, PlannedProgram{{m}, true}); };
+  const auto single = [&](std::size_t m) { return assemble(plan.graph, costs, memory, PlannedProgram{{m}, true}); };
   for (std::size_t m = 0; m < num_members; ++m) {
     LANISTA_TRY(memory.add_member(plan.graph, m));
     plan.alone_us += single(m).us;
@@ -50,7 +50,7 @@ Result<FusionPlan> plan_of(std::vector<FusionMember> members, std::span<const st
     }
     PlannedProgram lanes{program, true};
     for (const std::size_t member : program) lanes.same_ids &= same_ids(plan.graph, program.front(), member);
-    plan.groups.push_back(assemble(plan.graph, cost, memory, std::move(lanes)));
+    plan.groups.push_back(assemble(plan.graph, costs, memory, std::move(lanes)));
     for (const std::size_t member : program) plan.groups.back().parts.push_back(single(member));
   }
   LANISTA_TRY(verify(plan, ops));

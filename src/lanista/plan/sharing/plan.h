@@ -82,7 +82,7 @@ struct FusionPlan {
 /// kInvalidArgument if a program is empty or a member is not in exactly one; kInternal if lanes of a program differ.
 /// Indices must be below the number of members, which is not checked.
 Result<FusionPlan> plan_of(std::vector<FusionMember> members, std::span<const std::vector<std::size_t>> programs,
-                           const graph::OpTable& ops, const CostModel& cost);
+                           const graph::OpTable& ops, const plan::Costs& costs);
 
 /// Returns a text for people that lists each group with its cost, what it shares, and why trials are not in one group.
 std::string explain(const FusionPlan& plan);

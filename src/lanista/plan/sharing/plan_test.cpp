@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,29 +20,26 @@ using testing::ops;
 using testing::parsed;
 using testing::planned;
 
-/// Exact prices in microseconds: a data step as given, a frozen convolution `frozen`, a trained layer `trained`.
-class PriceList final : public CostModel {
- public:
-  PriceList(double frozen, double trained) : frozen_(frozen), trained_(trained) {}
-  double op_us(std::span<const OperatorWork* const> lanes) const override {
-    double us = 0;
-    for (const OperatorWork* work : lanes) {
-      us += work->host_us + (work->weight_grad ? trained_ : work->operation->op == "conv2d" ? frozen_ : 0);
-    }
-    return us;
-  }
-  double copy_us(double) const override { return 0; }
-  double store_us(double bytes) const override { return bytes; }
-  double load_us(double bytes) const override { return bytes / 4096; }
-
- private:
-  double frozen_, trained_;
-};
-
 std::vector<FusionMember> equal_members(std::size_t size) {
   std::vector<FusionMember> members;
   for (std::size_t i = 1; i <= size; ++i) members.push_back(member(static_cast<std::uint32_t>(i), mlp()));
   return members;
+}
+
+/// Returns a plan at exact prices in microseconds: a data step as given, a frozen convolution `frozen`, a trained layer
+/// `trained`.
+FusionPlan planned_at(double frozen, double trained, const std::vector<FusionMember>& members) {
+  constexpr double kNoTime = std::numeric_limits<double>::infinity();
+  plan::Costs costs{.table = {}, .machine = {}, .prices = {.gflops = kNoTime, .gb_per_second = kNoTime, .call_us = 0}};
+  const auto graph = unite(members, ops());
+  LANISTA_CHECK(graph.ok(), graph ? "" : graph.error().text());
+  for (const LogicalNode& node : graph->nodes) {
+    if (!node.work.weight_grad && node.work.operation->op != "conv2d") continue;
+    plan::CostKey key;
+    key.work = work_text(node.work);
+    costs.table.put(key, {node.work.weight_grad ? trained : frozen, 0, 0, 1});
+  }
+  return planned(members, one_program(members.size()), costs);
 }
 
 /// Returns trials with one frozen backbone and heads of equal width.
@@ -92,14 +90,14 @@ TEST(FusionPlan, ComputesASharedInputPipelineOnce) {
   std::vector<FusionMember> members;
   for (std::uint32_t k = 1; k <= 6; ++k) members.push_back(member(k, mlp()));  // Two trained layers each.
 
-  const FusionPlan plan = planned(members, one_program(6), PriceList(0, 25));
+  const FusionPlan plan = planned_at(0, 25, members);
 
   EXPECT_DOUBLE_EQ(plan.alone_us, 6 * (p + 50));
   EXPECT_DOUBLE_EQ(plan.us(), p + 6 * 50);
 }
 
 TEST(FusionPlan, SharesAFrozenBackbone) {
-  const FusionPlan plan = planned(frozen_backbones(4), one_program(4), PriceList(100, 10));
+  const FusionPlan plan = planned_at(100, 10, frozen_backbones(4));
 
   EXPECT_DOUBLE_EQ(plan.alone_us, 4 * (2 * 100 + 2 * 10));  // Two convolutions and two trained layers each.
   EXPECT_DOUBLE_EQ(plan.us(), 2 * 100 + 4 * 20);
@@ -109,7 +107,7 @@ TEST(FusionPlan, SharesNoBackboneWithOtherWeights) {
   std::vector<FusionMember> members = frozen_backbones(2);
   members[1].frozen[graph::NodeId{1}] = Digest{8, 8};
 
-  EXPECT_EQ(planned(members, one_program(2), PriceList(100, 10)).us(), 2 * (200 + 20));
+  EXPECT_EQ(planned_at(100, 10, members).us(), 2 * (200 + 20));
 }
 
 TEST(FusionPlan, SharesAugmentationButNoMasksOfATrial) {
@@ -160,7 +158,7 @@ TEST(FusionPlan, CountsTheCopyOfABestEpochsWeights) {
 
 TEST(FusionPlan, RefusesProgramsThatAreNoPartition) {
   const auto message = [](const std::vector<std::vector<std::size_t>>& programs) {
-    const auto plan = plan_of(equal_members(2), programs, ops(), RooflineCost());
+    const auto plan = plan_of(equal_members(2), programs, ops(), plan::Costs());
     return plan ? "" : plan.error().message;
   };
 
@@ -174,7 +172,7 @@ TEST(FusionPlan, NamesTheTrialWithAStepThatCannotBeDerived) {
   std::vector<FusionMember> members = equal_members(2);
   members[1].model = parsed("%0 = input(shape=[8])\n%1 = linear(%0, out=1)\n%2 = output(%1)\n");
 
-  const auto plan = plan_of(members, one_program(2), ops(), RooflineCost());
+  const auto plan = plan_of(members, one_program(2), ops(), plan::Costs());
 
   ASSERT_FALSE(plan);
   EXPECT_EQ(plan.error().where, "trial 2");

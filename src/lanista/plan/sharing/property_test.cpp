@@ -103,7 +103,7 @@ TEST(Planner, KeepsTheValuesOfEveryTrial) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     Rng rng(seed);
     const std::vector<FusionMember> members = testing::population(rng, ops());
-    const auto plan = plan_of(members, testing::programs_by_step(members), ops(), RooflineCost());
+    const auto plan = plan_of(members, testing::programs_by_step(members), ops(), plan::Costs());
     ASSERT_TRUE(plan) << "seed " << seed << ": " << plan.error().text();
     expect_same_values(members, *plan);
     saved += plan->nodes_saved;
@@ -118,8 +118,8 @@ TEST(Planner, GivesTheSamePlanAgain) {
     Rng rng(seed);
     const std::vector<FusionMember> members = testing::population(rng, ops());
     const auto programs = testing::programs_by_step(members);
-    const auto one = plan_of(members, programs, ops(), RooflineCost());
-    const auto other = plan_of(members, programs, ops(), RooflineCost());
+    const auto one = plan_of(members, programs, ops(), plan::Costs());
+    const auto other = plan_of(members, programs, ops(), plan::Costs());
     ASSERT_TRUE(one && other);
     EXPECT_EQ(explain(*one), explain(*other));
   }

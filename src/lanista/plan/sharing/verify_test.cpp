@@ -51,7 +51,7 @@ TEST_F(BrokenPlan, ShowsAWrongOrder) {
 
 TEST_F(BrokenPlan, ShowsLanesThatDiffer) {
   const std::vector<FusionMember> members{testing::member(1, testing::mlp()), testing::member(2, testing::mlp(20))};
-  const auto made = plan_of(members, testing::one_program(2), ops(), RooflineCost());
+  const auto made = plan_of(members, testing::one_program(2), ops(), plan::Costs());
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().code, Code::kInternal);
   EXPECT_NE(made.error().message.find("is not a lane of its operator"), std::string::npos) << made.error().message;

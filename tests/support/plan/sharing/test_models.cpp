@@ -114,8 +114,8 @@ std::size_t nodes_saved(const std::vector<FusionMember>& members) {
 }
 
 FusionPlan planned(std::vector<FusionMember> members, const std::vector<std::vector<std::size_t>>& programs,
-                   const CostModel& cost) {
-  auto plan = plan_of(std::move(members), programs, ops(), cost);
+                   const plan::Costs& costs) {
+  auto plan = plan_of(std::move(members), programs, ops(), costs);
   LANISTA_CHECK(plan.ok(), plan ? "" : plan.error().text());
   return *std::move(plan);
 }

@@ -34,7 +34,7 @@ std::size_t nodes_saved(const std::vector<FusionMember>& members);
 
 /// Returns the plan of plan_of. A plan that cannot be made fails the test by throwing.
 FusionPlan planned(std::vector<FusionMember> members, const std::vector<std::vector<std::size_t>>& programs,
-                   const CostModel& cost = RooflineCost());
+                   const plan::Costs& costs = {});
 
 /// Returns one program with the lanes 0 to `lanes` - 1.
 std::vector<std::vector<std::size_t>> one_program(std::size_t lanes);

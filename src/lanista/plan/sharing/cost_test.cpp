@@ -1,4 +1,4 @@
-#include "lanista/plan/sharing/table_cost.h"
+#include "lanista/plan/sharing/cost.h"
 
 #include <gtest/gtest.h>
 
@@ -14,8 +14,8 @@ using testing::member;
 using testing::mlp;
 
 /// A microsecond for 1000 FLOPs or 1000 bytes, and two for a call.
-const MachinePrices kPrices{.calls = {.gflops = 1, .gb_per_second = 1, .call_us = 2}, .memory_gb_per_second = 0.5};
-const graph::CostKey kMachine{.work = "", .lanes = 1, .cpu = "cpu", .threads = 1, .version = "1"};
+const plan::CostPrices kPrices{.gflops = 1, .gb_per_second = 1, .call_us = 2};
+const plan::CostKey kMachine{.work = "", .lanes = 1, .cpu = "cpu", .threads = 1, .version = "1"};
 
 OperatorWork linear() {
   graph::Node node;
@@ -31,9 +31,9 @@ OperatorWork linear() {
           .other_bytes = 500};
 }
 
-graph::CostTable table(std::int64_t lanes, double us) {
-  graph::CostTable rows;
-  graph::CostKey key = kMachine;
+plan::CostTable table(std::int64_t lanes, double us) {
+  plan::CostTable rows;
+  plan::CostKey key = kMachine;
   key.work = work_text(linear());
   key.lanes = lanes;
   rows.put(key, {.microseconds = us, .flops = 0, .bytes = 0, .samples = 1});
@@ -41,15 +41,15 @@ graph::CostTable table(std::int64_t lanes, double us) {
 }
 
 /// Returns the microseconds of linear() with this many lanes.
-double us_of(const TableCost& cost, std::size_t lanes) {
+double us_of(const plan::Costs& costs, std::size_t lanes) {
   const OperatorWork work = linear();
   std::vector<OperatorWork> works(lanes, work);
   std::vector<const OperatorWork*> all;
   for (const OperatorWork& each : works) all.push_back(&each);
-  return cost.op_us(all);
+  return op_us(costs, all);
 }
 
-TEST(TableCost, NamesEverythingThatDecidesTheTime) {
+TEST(OperatorCost, NamesEverythingThatDecidesTheTime) {
   OperatorWork work = linear();
   EXPECT_EQ(work_text(work), "linear(out=4) of [N, 8] batch 32 with weight_grad");
   work.input_grad = true;
@@ -57,46 +57,51 @@ TEST(TableCost, NamesEverythingThatDecidesTheTime) {
   EXPECT_EQ(work_text(work), "linear(out=4) of [N, 8], [N] index batch 32 with weight_grad, input_grad");
 }
 
-TEST(TableCost, UsesTheMachineRatesWithoutMeasurements) {
-  const TableCost cost({}, kMachine, kPrices);
-  EXPECT_DOUBLE_EQ(us_of(cost, 1), 2 * 2 + 3 + 1.5);
-  EXPECT_DOUBLE_EQ(us_of(cost, 3), 3 * (2 * 2 + 3 + 1.5)) << "lanes run one after another";
+TEST(OperatorCost, UsesTheMachineRatesWithoutMeasurements) {
+  const plan::Costs costs{{}, kMachine, kPrices};
+  EXPECT_DOUBLE_EQ(us_of(costs, 1), 2 * 2 + 3 + 1.5);
+  EXPECT_DOUBLE_EQ(us_of(costs, 3), 3 * (2 * 2 + 3 + 1.5)) << "lanes run one after another";
 }
 
-TEST(TableCost, PrefersRowsWithTheSameNumberOfLanes) {
-  EXPECT_DOUBLE_EQ(us_of(TableCost(table(1, 5), kMachine, kPrices), 3), 15);
-  graph::CostTable rows = table(1, 5);
+TEST(OperatorCost, PrefersRowsWithTheSameNumberOfLanes) {
+  EXPECT_DOUBLE_EQ(us_of({table(1, 5), kMachine, kPrices}, 3), 15);
+  plan::CostTable rows = table(1, 5);
   rows.merge(table(3, 4));
-  EXPECT_DOUBLE_EQ(us_of(TableCost(rows, kMachine, kPrices), 3), 12);
-  EXPECT_DOUBLE_EQ(us_of(TableCost(rows, kMachine, kPrices), 2), 10);
+  EXPECT_DOUBLE_EQ(us_of({rows, kMachine, kPrices}, 3), 12);
+  EXPECT_DOUBLE_EQ(us_of({rows, kMachine, kPrices}, 2), 10);
 }
 
-TEST(TableCost, SkipsRowsOfOtherMachines) {
-  graph::CostKey other = kMachine;
+TEST(OperatorCost, SkipsRowsOfOtherMachines) {
+  plan::CostKey other = kMachine;
   other.cpu = "another";
-  EXPECT_DOUBLE_EQ(us_of(TableCost(table(1, 5), other, kPrices), 1), 8.5);
+  EXPECT_DOUBLE_EQ(us_of({table(1, 5), other, kPrices}, 1), 8.5);
 }
 
-TEST(TableCost, PricesDataStepsAndTheCache) {
-  const TableCost cost({}, kMachine, kPrices);
+TEST(OperatorCost, AddsTheTimeOfDataSteps) {
   OperatorWork read;
   graph::Node node;
   node.op = "read";
   read.operation = std::make_shared<const graph::Node>(node);
   read.host_us = 7;
   const OperatorWork* lane = &read;
-  EXPECT_DOUBLE_EQ(cost.op_us({&lane, 1}), 7);
-  EXPECT_DOUBLE_EQ(cost.copy_us(1000), 2);
-  EXPECT_DOUBLE_EQ(cost.store_us(1000), 2);
-  EXPECT_DOUBLE_EQ(cost.load_us(1000), 2);
+  EXPECT_DOUBLE_EQ(op_us({{}, kMachine, kPrices}, {&lane, 1}), 7);
 }
 
-TEST(TableCost, LetsAGroupSaveOnlySharedWork) {
+TEST(OperatorCost, LetsAGroupSaveOnlySharedWork) {
   const FusionPlan plan = testing::planned({member(1, mlp()), member(2, mlp()), member(3, mlp())},
-                                           testing::one_program(3), TableCost({}, kMachine, kPrices));
+                                           testing::one_program(3), {{}, kMachine, kPrices});
 
   // Reading and normalising need 10 us a sample, and run once instead of three times.
   EXPECT_NEAR(plan.alone_us - plan.us(), 2 * 10 * 32, 1e-6);
+}
+
+TEST(OperatorCost, AddsCopiesOfInputsFromSeveralOperators) {
+  std::vector<FusionMember> members{member(1, mlp()), member(2, mlp())};
+  for (std::uint64_t i = 0; i < 2; ++i) members[i].frozen[graph::NodeId{1}] = Digest{i, 1};  // Not one prefix.
+  const FusionPlan plan = testing::planned(members, testing::one_program(2), {{}, kMachine, kPrices});
+
+  const double bytes = 2 * 16 * 32 * 4;  // Each is read and written.
+  EXPECT_NEAR(plan.us(), plan.alone_us - 10 * 32 + 2 * bytes / 1000, 1e-6);
 }
 
 }  // namespace
