@@ -2,12 +2,16 @@
 // two outputs here: half of a vector at the slowest level of the kernels.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "lanista/exec/program/backend.h"
+#include "lanista/exec/program/opaque.h"
 #include "lanista/exec/program/program.h"
+#include "lanista/model/graph/text.h"
+#include "lanista/model/ops/op_rules.h"
 #include "support/exec/program/test_models.h"
 
 namespace lanista::program {
@@ -187,6 +191,55 @@ TEST(JointLinear, LetsOtherLanesTrainWhenOneThrows) {
       EXPECT_EQ(program.extract(lane) == before[static_cast<std::size_t>(lane)], lane == culprit);
     }
   }
+}
+
+/// An operator of the caller without parameters: it copies its input, or throws.
+struct CopyOrThrow {
+  const bool* throws;
+  template <class T>
+  void forward(const OpaqueCall<T>& call) const {
+    if (*throws) throw std::runtime_error("copy_or_throw");
+    std::ranges::copy(call.inputs[0], call.results[0].begin());
+  }
+  template <class T>
+  void backward(const OpaqueCall<T>& call) const {
+    std::ranges::copy(call.dy, call.results[0].begin());
+  }
+};
+
+TEST(JointLinear, FailsInAllLanesIfACallBeforeItThrows) {
+  bool throws = false;
+  graph::OpDef def;
+  def.name = "copy_or_throw";
+  def.help = "Its input.";
+  def.infer = graph::ops::infer_same;
+  Operators operators;
+  ASSERT_TRUE(operators.add(def, CopyOrThrow{&throws}));
+  const graph::OpTable ops = autodiff::training_ops(operators.table());
+  const auto model =
+      graph::parse("%0 = input(shape=[6])\n%1 = copy_or_throw(%0)\n%2 = linear(%1, out=2)\n%3 = output(%2)\n");
+  const auto train = autodiff::derive_training_step(*model, {}, ops);
+  const auto infer = autodiff::derive_inference_step(*model, ops);
+  ASSERT_TRUE(train && infer);
+  const Derived derived{*model, *train, *infer};
+  Program program = compile(derived, {.lanes = kLanes, .max_batch = 8, .operators = &operators});
+  ASSERT_TRUE(is_joint(program));
+  const OwnedBatch batch = random_batch(derived, 8, 1);
+  const Batch view = batch.view();
+  std::vector<double> loss(kLanes);
+  const std::vector<LaneHyper> hyper(kLanes);
+  const std::vector<std::uint8_t> active(kLanes, 1);
+
+  throws = true;
+  std::vector<LaneResult> results(kLanes);
+  program.run({.active = active, .step_input = [&](std::int64_t) { return StepInput{{&view, 1}, hyper}; }}, results);
+  for (std::int64_t lane = 0; lane < kLanes; ++lane) {
+    EXPECT_TRUE(results[static_cast<std::size_t>(lane)].failure);
+    EXPECT_EQ(program.step_count(lane), 0);
+  }
+  throws = false;
+  program.train_step({&view, 1}, hyper, active, loss);
+  for (std::int64_t lane = 0; lane < kLanes; ++lane) EXPECT_EQ(program.step_count(lane), 1);
 }
 
 }  // namespace
