@@ -51,9 +51,10 @@ Error changes_error(const std::vector<StudyComparison::Difference>& all, const s
 
 /// The configuration that a new study in this folder would have, from the file, the overrides and the data.
 Result<study::StudyConfig> parse_expected_study(const std::string& text, const std::string& name,
-                                                const std::string& from,
-                                                const std::vector<studyfile::Override>& overrides,
+                                                const std::string& from, std::vector<studyfile::Override> overrides,
                                                 const std::string& folder, const data::Dataset& data) {
+  // A study keeps its rules; a file of an old study does not name them.
+  overrides.insert(overrides.begin(), {"rules", std::to_string(data.spec().rules)});
   LANISTA_ASSIGN(study::StudyConfig config, studyfile::read_study(text, name, overrides));
   LANISTA_TRY(studyfile::embed_model_space(config, from, real_file_system()));
   // If a setting does not fit the data, it differs from the study's, and the list of differences shows its key.

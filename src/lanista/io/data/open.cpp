@@ -98,7 +98,7 @@ struct Opened {
 
 Result<Opened> open_split(const study::DataConfig& config, const std::string& folder, FileSystem& fs,
                           std::int64_t repetitions) {
-  ReadRequest request{.source = {}, .folder = folder, .fs = &fs};
+  ReadRequest request{.source = {}, .folder = folder, .fs = &fs, .rules = config.rules};
   LANISTA_ASSIGN(request.source, parse_source(config.source));
   LANISTA_ASSIGN(const SourceKind* kind, source_kind_of(request.source));
   LANISTA_ASSIGN(LoadedRows found, kind->read(request));
@@ -122,6 +122,7 @@ Result<Opened> open_split(const study::DataConfig& config, const std::string& fo
     found.columns.reset();
   }
   found.raw.spec.source = request.source.text;
+  found.raw.spec.rules = config.rules;
   out.raw = std::move(found.raw);
   return out;
 }

@@ -76,7 +76,7 @@ Result<void> check_kind(const DataSpec& spec, const Source& source) {
 }  // namespace
 
 Result<RawData> read_raw(const DataSpec& spec, const std::string& path, FileSystem& fs) {
-  ReadRequest request{.source = {}, .folder = "", .fs = &fs, .expected_spec = &spec};
+  ReadRequest request{.source = {}, .folder = "", .fs = &fs, .expected_spec = &spec, .rules = spec.rules};
   LANISTA_ASSIGN(request.source, source_of(spec, path, fs));
   LANISTA_ASSIGN(const SourceKind* kind, source_kind_of(request.source));
   LANISTA_TRY(check_kind(spec, request.source));

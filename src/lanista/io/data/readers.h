@@ -20,6 +20,7 @@ struct ReadRequest {
   /// Null: the files define shape, classes and columns. Otherwise this data set defines them, and the rows become new
   /// samples of it. Labels and targets may be absent then, and a single sample needs no dimension for rows.
   const DataSpec* expected_spec = nullptr;
+  std::int64_t rules = study::kLatestRules;  ///< rules of reading; with `expected_spec` those of that data set
 
   /// The path of a file that the source calls `name`: `name` if absolute, else below `folder`.
   std::string path(const std::string& name) const { return resolve_path(name, folder); }

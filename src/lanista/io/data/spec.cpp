@@ -199,6 +199,7 @@ json spec_json(const DataSpec& spec) {
               {"split_rows", spec.split_rows},
               {"hash", spec.hash.hex()},
               {"normalization", normalization_json(spec.normalization)}};
+  if (spec.rules != study::kFirstRules) out["rules"] = spec.rules;
   if (spec.vocab > 0) out["vocab"] = spec.vocab;
   if (spec.positions > 0) out["positions"] = spec.positions;
   if (spec.multilabel) out["multilabel"] = true;
@@ -217,6 +218,14 @@ Result<DataSpec> parse_spec(const json& object) {
   LANISTA_ASSIGN(spec.rows, entry<std::int64_t>(object, "rows"));
   LANISTA_ASSIGN(spec.features.dims, entry<std::vector<std::int64_t>>(object, "features"));
   LANISTA_TRY(check_shape(spec.features));
+  spec.rules = study::kFirstRules;
+  if (object.contains("rules")) {
+    LANISTA_ASSIGN(spec.rules, entry<std::int64_t>(object, "rules"));
+    if (spec.rules < study::kFirstRules || spec.rules > study::kLatestRules) {
+      return malformed("\"rules\" is " + std::to_string(spec.rules) + ", allowed are " +
+                       std::to_string(study::kFirstRules) + " to " + std::to_string(study::kLatestRules));
+    }
+  }
   if (object.contains("vocab")) {
     LANISTA_ASSIGN(spec.vocab, entry<std::int64_t>(object, "vocab"));
     if (spec.vocab < 1 || spec.vocab > kMaxVocab) {

@@ -14,6 +14,7 @@
 #include "lanista/io/data/normalization.h"
 #include "lanista/model/graph/shape.h"
 #include "lanista/search/study/metric.h"
+#include "lanista/search/study/rules.h"
 
 namespace lanista::data {
 
@@ -33,6 +34,8 @@ struct DataSpec {
   std::int64_t positions = 0;       ///< Class labels of a sample, one for each token; 0: one label for a sample.
   std::int64_t target_size = 1;     ///< Number of targets of a sample if `classes` is 0.
   bool multilabel = false;          ///< True: each target is 0 or 1, 1 if the sample has that label.
+  /// Rules by which samples are read, those of the study (study::DataConfig::rules).
+  std::int64_t rules = study::kLatestRules;
   std::vector<std::string> labels;  ///< Class names by class number; may be empty.
   std::int64_t rows = 0;            ///< Number of rows of all parts.
   std::array<std::int64_t, 3> split_rows{};  ///< Numbers of rows of train, validation, test.
@@ -68,7 +71,7 @@ Result<DataSpec> training_spec(const DataSpec& spec, const std::optional<std::in
 
 /// The specification as a JSON object for the log and the model package. Each field of DataSpec but `stream` is an
 /// entry of its name: "features" is the list of sizes, "hash" is hexadecimal. These are absent if they are unset:
-/// "vocab", "positions", "multilabel", "target_normalization", "schema", "folds". A fold has "split_rows", "hash" and
+/// "rules" (the first rules), "vocab", "positions", "multilabel", "target_normalization", "schema", "folds". A fold has "split_rows", "hash" and
 /// normalisations; for tables, where they differ, also "columns" (means and scales) and "unseen" (feature indices).
 nlohmann::json spec_json(const DataSpec& spec);
 

@@ -31,7 +31,7 @@ namespace {
 using nlohmann::json;
 
 /// Keys at the top that are no section of settings, and keys of sections with readers of their own.
-constexpr std::string_view kTopKeys[] = {"schema", "name", "space", "goal", "subject_to", "implied"};
+constexpr std::string_view kTopKeys[] = {"schema", "rules", "name", "space", "goal", "subject_to", "implied"};
 constexpr std::pair<std::string_view, std::string_view> kExtraKeys[] = {
     {"data", "augment"}, {"model", "space"},  {"model", "frozen"},  {"train", "class_weights"},   {"train", "select"},
     {"train", "tune"},   {"train", "rates"},  {"strategy", "then"}, {"keep", "checkpoint_every"}, {"space", "mutate"},
@@ -68,6 +68,7 @@ class Reader {
     }
     for (const RemovedSetting& setting : take_removed_tuner_options(root_)) reject_removed(setting);
     if (const auto node = find_key(root_, "schema")) read_schema(node);
+    if (const auto node = find_key(root_, "rules")) read_rules(node);
     if (const auto node = find_key(root_, "name")) read_name(node);
     for (const auto& section : sections_) {
       if (const auto node = find_key(root_, section.name)) read_section(section, node);
@@ -87,6 +88,17 @@ class Reader {
  private:
   void read_schema(const YAML::Node& node) {
     if (mistakes_.to_json(node) != json(1)) mistakes_.add(node, "schema", "only schema 1 is known to this version");
+  }
+  void read_rules(const YAML::Node& node) {
+    const json value = mistakes_.to_json(node);
+    if (value == json(study::kFirstRules) || value == json(study::kLatestRules)) {
+      config_.data.rules = value.get<std::int64_t>();
+    } else {
+      mistakes_.add(node, "rules",
+                    value.dump(-1, ' ', false, json::error_handler_t::replace) +
+                        " is not known to this version; allowed are 1 (studies of version 0.1 and "
+                        "before) and 2");
+    }
   }
   void read_name(const YAML::Node& node) {
     const std::string name = node.IsScalar() ? node.Scalar() : "";
@@ -401,6 +413,7 @@ Result<study::StudyConfig> read_study(std::string_view text, const std::string& 
 
 Result<study::StudyConfig> read_stored_study(std::string_view text, const std::string& file) {
   study::StudyConfig defaults;
+  defaults.data.rules = study::kFirstRules;
   defaults.train.measured.keep = study::kKeepLast;
   defaults.train.measured.ties = study::kTiesToEarlier;
   return read_with_defaults(text, file, {}, defaults, Origin::kStored);

@@ -27,10 +27,10 @@ Result<study::StudyConfig> read_study(std::string_view text, const std::string& 
                                       const std::vector<Override>& overrides = {});
 
 /// Reads the resolved file that the log of a study has. Settings that did not exist when it was written get their old
-/// meaning: without `train.keep` the last epoch counts, without `train.ties` the earlier of equal results.
-/// `cluster.program` has no effect and is listed in StudyConfig::ignored. Settings that were removed since are listed
-/// in StudyConfig::removed. Those with the value that changed nothing are left out. Errors: kInvalidArgument, as for
-/// read_study().
+/// meaning: without `rules` the first rules hold, without `train.keep` the last epoch counts, without `train.ties` the
+/// earlier of equal results. `cluster.program` has no effect and is listed in StudyConfig::ignored. Settings that were
+/// removed since are listed in StudyConfig::removed. Those with the value that changed nothing are left out. Errors:
+/// kInvalidArgument, as for read_study().
 Result<study::StudyConfig> read_stored_study(std::string_view text, const std::string& file);
 
 /// The location of the full key `key`, such as "model.base[0]", in the text of a valid study file. It is for mistakes

@@ -231,6 +231,12 @@ json study_json_schema() {
   schema["$schema"] = "https://json-schema.org/draft/2020-12/schema";
   json& properties = schema["properties"];
   properties["schema"] = {{"const", 1}, {"description", "version of the study file"}};
+  properties["rules"] = {{"type", "integer"},
+                         {"enum", {study::kFirstRules, study::kLatestRules}},
+                         {"default", study::kLatestRules},
+                         {"description",
+                          "version of the rules by which data, ranges and rungs are read; "
+                          "1: those of studies of version 0.1"}};
   properties["name"] = text_schema("name of the study, which its folder has; without one, that of the data source");
   for (const auto& section : study_sections()) {
     json part = object_schema(section.help);

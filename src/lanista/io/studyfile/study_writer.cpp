@@ -74,7 +74,7 @@ void write_options(std::ostream& out, const json& options) {
 std::string write_study(const study::StudyConfig& config) {
   const study::StudyConfig defaults;
   std::ostringstream out;
-  out << "schema: 1\nname: " << config.name << "\n";
+  out << "schema: 1\nrules: " << config.data.rules << "\nname: " << config.name << "\n";
   for (const auto& section : study_sections()) {
     std::ostringstream part;
     for (const auto& field : section.fields) {

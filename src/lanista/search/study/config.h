@@ -16,6 +16,7 @@
 #include "lanista/model/space/domain.h"
 #include "lanista/search/study/constraint.h"
 #include "lanista/search/study/pruning_rules.h"
+#include "lanista/search/study/rules.h"
 
 namespace lanista::study {
 
@@ -99,6 +100,8 @@ struct DataConfig {
   /// folds, and a proposal is trained once for each fold that is left out. strategy.repeat repeats that with another
   /// assignment of the rows.
   std::optional<std::int64_t> folds = {};
+  /// The rules of the whole study (key `rules` at the top of the study file), from kFirstRules to kLatestRules.
+  std::int64_t rules = kLatestRules;
 };
 /// The part of a base model that is not trained (model.frozen).
 struct FrozenConfig {
