@@ -71,8 +71,9 @@ Result<DataSpec> training_spec(const DataSpec& spec, const std::optional<std::in
 
 /// The specification as a JSON object for the log and the model package. Each field of DataSpec but `stream` is an
 /// entry of its name: "features" is the list of sizes, "hash" is hexadecimal. These are absent if they are unset:
-/// "rules" (the first rules), "vocab", "positions", "multilabel", "target_normalization", "schema", "folds". A fold has "split_rows", "hash" and
-/// normalisations; for tables, where they differ, also "columns" (means and scales) and "unseen" (feature indices).
+/// "rules" (the first rules), "vocab", "positions", "multilabel", "target_normalization", "schema", "folds". A fold has
+/// "split_rows", "hash" and normalisations; for tables, where they differ, also "columns" (means and scales) and
+/// "unseen" (feature indices).
 nlohmann::json spec_json(const DataSpec& spec);
 
 /// Reads what spec_json() wrote. Errors: kDataLoss (a missing or invalid entry, with its name).
