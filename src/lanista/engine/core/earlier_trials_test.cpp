@@ -292,9 +292,11 @@ TEST(EarlierTrials, KeepResumptionExact) {
 
 TEST(EarlierTrials, AreRefusedByOlderBuilds) {
   const auto earlier = import_from(earlier_study(6), small_study())->earlier;
-  Bench with, without;
+  Bench with, without, later;
   study::StudyConfig config = small_study(2);
   config.strategy.slots = 1;
+  ASSERT_TRUE(later.run(config, {}));
+  config.data.rules = study::kFirstRules;
   ASSERT_TRUE(run_with(with, with.disk, config, earlier));
   ASSERT_TRUE(without.run(config, {}));
   const auto schema = [](Bench& bench) {
@@ -302,6 +304,7 @@ TEST(EarlierTrials, AreRefusedByOlderBuilds) {
   };
   EXPECT_EQ(schema(with), 2);
   EXPECT_EQ(schema(without), 1);
+  EXPECT_EQ(schema(later), store::kRulesSchema);
 }
 
 }  // namespace

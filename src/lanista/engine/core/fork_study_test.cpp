@@ -103,7 +103,8 @@ TEST(ForkedTrials, LogAndViewMatchRequestedForks) {
   Bench bench;
   FakeOptions options = kOptions;
   options.fail_one_in = options.nan_one_in = 0;
-  const study::StudyConfig config = forking_study(9, 3);
+  study::StudyConfig config = forking_study(9, 3);
+  config.data.rules = study::kFirstRules;  // later rules have a higher schema
   ASSERT_TRUE(bench.run(config, options).ok());
   const StudyView view = bench.view();
   ASSERT_EQ(view.trials.size(), 7U);

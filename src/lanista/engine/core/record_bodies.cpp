@@ -154,11 +154,12 @@ json header_body(const study::StudyConfig& config, const std::string& config_tex
   identity.run.lease_seconds = study::RunConfig().lease_seconds;
   identity.cluster = {};
   const bool has_plans = config.strategy.slots > 1;
-  const std::int64_t schema = !config.implied.empty()  ? store::kImpliedSchema
-                              : strategy_forks(config) ? store::kForkSchema
-                              : has_plans              ? store::kPlansSchema
-                              : earlier                ? store::kEarlierSchema
-                                                       : store::kPlainSchema;
+  const std::int64_t schema = config.data.rules > study::kFirstRules ? store::kRulesSchema
+                              : !config.implied.empty()              ? store::kImpliedSchema
+                              : strategy_forks(config)               ? store::kForkSchema
+                              : has_plans                            ? store::kPlansSchema
+                              : earlier                              ? store::kEarlierSchema
+                                                                     : store::kPlainSchema;
   json body{{"schema", schema},    {"version", LANISTA_VERSION},    {"config", studyfile::write_study(identity)},
             {"text", config_text}, {"data", data::spec_json(data)}, {"models", std::move(bases)}};
   if (!frozen.empty()) body["frozen"] = frozen;
