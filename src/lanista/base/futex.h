@@ -32,4 +32,35 @@ inline void cpu_pause() {
 #endif
 }
 
+/// A number in shared memory at which threads and processes wait for a change, and how many of them sleep. Zero bytes
+/// are valid.
+struct WaitableWord {
+  SharedWord value;    ///< Any change of it ends a sleep, if wake_waiters() follows.
+  SharedWord waiters;  ///< Number of threads that sleep, or are about to.
+
+  /// Wakes all that sleep, without a system call if there are none. Call it after `value` has changed.
+  void wake_waiters() {
+    if (waiters.load() > 0) futex_wake_all(value);
+  }
+  /// Waits until `ready()` returns true. Evaluates it `spins` times, then sleeps for at most `most` between
+  /// evaluations.
+  ///
+  /// What `ready` reads must be written before `value` changes. `watch()` is called after each sleep and may throw.
+  template <class Ready, class Watch>
+  void wait(int spins, std::chrono::nanoseconds most, const Ready& ready, const Watch& watch) {
+    for (int spin = 0; spin < spins; ++spin) {
+      if (ready()) return;
+      cpu_pause();
+    }
+    while (true) {
+      waiters.fetch_add(1);
+      const std::uint32_t seen = value.load();
+      if (!ready()) futex_wait(value, seen, most);
+      waiters.fetch_sub(1);
+      if (ready()) return;
+      watch();
+    }
+  }
+};
+
 }  // namespace lanista

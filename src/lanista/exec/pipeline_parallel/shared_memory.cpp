@@ -51,41 +51,31 @@ Result<void> check_file(int file, const std::string& path, std::int64_t bytes) {
 
 }  // namespace
 
-Result<SharedMemory> SharedMemory::map(int file, std::int64_t bytes) {
-  void* const at = ::mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-  if (at == MAP_FAILED) {
-    const int error = errno;
-    ::close(file);
+Result<SharedMemory> SharedMemory::map(Descriptor file, std::int64_t bytes) {
+  MappedBytes data = map_bytes(file.get(), bytes);
+  if (data == nullptr) {
     return failed(Code::kResourceExhausted, "shared memory of " + std::to_string(bytes) + " bytes cannot be mapped",
-                  error);
+                  errno);
   }
-  return SharedMemory(file, static_cast<std::byte*>(at), bytes);
+  return SharedMemory(std::move(file), std::move(data));
 }
 
 Result<SharedMemory> SharedMemory::create(std::int64_t bytes) {
-  const int file = ::memfd_create("lanista", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  if (file < 0) return failed(Code::kResourceExhausted, "the system gives no shared memory", errno);
+  Descriptor file(::memfd_create("lanista", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!file.valid()) return failed(Code::kResourceExhausted, "the system gives no shared memory", errno);
   // Allocates the pages: a write to a page that the system cannot give would end the process.
-  if (const int error = ::posix_fallocate(file, 0, bytes); error != 0) {
-    ::close(file);
+  if (const int error = ::posix_fallocate(file.get(), 0, bytes); error != 0)
     return failed(Code::kResourceExhausted, "no shared memory of " + std::to_string(bytes) + " bytes", error);
-  }
-  if (::fcntl(file, F_ADD_SEALS, kSizeSeals | F_SEAL_SEAL) != 0) {
-    const int error = errno;
-    ::close(file);
-    return failed(Code::kResourceExhausted, "the size of shared memory cannot be sealed", error);
-  }
-  return map(file, bytes);
+  if (::fcntl(file.get(), F_ADD_SEALS, kSizeSeals | F_SEAL_SEAL) != 0)
+    return failed(Code::kResourceExhausted, "the size of shared memory cannot be sealed", errno);
+  return map(std::move(file), bytes);
 }
 
 Result<SharedMemory> SharedMemory::create_private(std::int64_t bytes) {
-  void* const at = bytes <= 0 ? MAP_FAILED
-                              : ::mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE,
-                                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (at == MAP_FAILED) {
+  MappedBytes data = map_bytes(-1, bytes, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE);
+  if (data == nullptr)
     return failed(Code::kResourceExhausted, "no memory of " + std::to_string(bytes) + " bytes", errno);
-  }
-  return SharedMemory(-1, static_cast<std::byte*>(at), bytes);
+  return SharedMemory(Descriptor(), std::move(data));
 }
 
 Result<SharedMemory> SharedMemory::open(const std::string& path, std::int64_t bytes, pid_t owner_process) {
@@ -94,32 +84,12 @@ Result<SharedMemory> SharedMemory::open(const std::string& path, std::int64_t by
                  "shared memory has the path '" + path + "'; it must be " + descriptors_of(owner_process) + "NUMBER",
                  ""};
   }
-  const int file = ::open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
-  if (file < 0) return failed(Code::kNotFound, "shared memory cannot be opened", errno, path);
-  if (const auto fits = check_file(file, path, bytes); !fits) {
-    ::close(file);
-    return fits.error();
-  }
-  return map(file, bytes);
+  Descriptor file(::open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
+  if (!file.valid()) return failed(Code::kNotFound, "shared memory cannot be opened", errno, path);
+  LANISTA_TRY(check_file(file.get(), path, bytes));
+  return map(std::move(file), bytes);
 }
 
-SharedMemory::SharedMemory(SharedMemory&& other) noexcept
-    : file_(std::exchange(other.file_, -1)),
-      data_(std::exchange(other.data_, nullptr)),
-      bytes_(std::exchange(other.bytes_, 0)) {}
-
-SharedMemory& SharedMemory::operator=(SharedMemory&& other) noexcept {
-  std::swap(file_, other.file_);
-  std::swap(data_, other.data_);
-  std::swap(bytes_, other.bytes_);
-  return *this;
-}
-
-SharedMemory::~SharedMemory() {
-  if (data_ != nullptr) ::munmap(data_, static_cast<std::size_t>(bytes_));
-  if (file_ >= 0) ::close(file_);
-}
-
-std::string SharedMemory::path() const { return descriptors_of(::getpid()) + std::to_string(file_); }
+std::string SharedMemory::path() const { return descriptors_of(::getpid()) + std::to_string(file_.get()); }
 
 }  // namespace lanista::runtime

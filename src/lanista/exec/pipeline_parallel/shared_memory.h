@@ -5,7 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 
+#include "lanista/base/descriptor.h"
+#include "lanista/base/mapped_bytes.h"
 #include "lanista/base/result.h"
 
 namespace lanista::runtime {
@@ -27,22 +30,18 @@ class SharedMemory {
   ///
   /// Errors: kResourceExhausted.
   static Result<SharedMemory> create_private(std::int64_t bytes);
-  SharedMemory(SharedMemory&& other) noexcept;
-  SharedMemory& operator=(SharedMemory&& other) noexcept;
-  ~SharedMemory();
 
-  std::byte* data() const { return data_; }  ///< First byte; null if there is no memory.
+  std::byte* data() const { return data_.get(); }  ///< First byte; null if there is no memory.
   /// The path "/proc/PID/fd/NUMBER" by which other processes of this user map it, as long as this object exists. Not
   /// for memory of create_private(), which has no such path.
   std::string path() const;
 
  private:
-  SharedMemory(int file, std::byte* data, std::int64_t bytes) : file_(file), data_(data), bytes_(bytes) {}
-  static Result<SharedMemory> map(int file, std::int64_t bytes);
+  SharedMemory(Descriptor file, MappedBytes data) : file_(std::move(file)), data_(std::move(data)) {}
+  static Result<SharedMemory> map(Descriptor file, std::int64_t bytes);
 
-  int file_ = -1;
-  std::byte* data_ = nullptr;
-  std::int64_t bytes_ = 0;
+  Descriptor file_;
+  MappedBytes data_;
 };
 
 }  // namespace lanista::runtime

@@ -65,8 +65,8 @@ void StageProgress::publish(bool is_forward, std::uint32_t stage, std::int64_t p
 }
 
 void StageProgress::notify_waiters() const {
-  head_->notify_waiters.fetch_add(1);
-  if (head_->waiters.load() > 0) futex_wake_all(head_->notify_waiters);
+  head_->changes.value.fetch_add(1);
+  head_->changes.wake_waiters();
 }
 
 void StageProgress::stop(const std::string& why) const {

@@ -91,8 +91,8 @@ class StageProgress {
   static constexpr std::size_t kMaxReasonBytes = 256;
   struct alignas(64) Head {
     SharedWord step;
-    alignas(64) SharedWord notify_waiters;
-    SharedWord waiters, stopped, ended;
+    alignas(64) WaitableWord changes;  // counts what ranks wait for
+    SharedWord stopped, ended;
     char reason[kMaxReasonBytes];
   };
   struct alignas(64) Progress {
@@ -105,18 +105,9 @@ class StageProgress {
   void notify_waiters() const;
   template <class Ready>
   void wait_until(const Ready& ready, const std::function<void()>& watch) const {
-    for (int spin = 0; spin < kSpinIterations; ++spin) {
-      if (ready()) return;
-      cpu_pause();
-    }
-    while (true) {
-      head_->waiters.fetch_add(1);
-      const std::uint32_t seen = head_->notify_waiters.load();
-      if (!ready()) futex_wait(head_->notify_waiters, seen, kFutexTimeout);
-      head_->waiters.fetch_sub(1);
-      if (ready()) return;
+    head_->changes.wait(kSpinIterations, kFutexTimeout, ready, [&] {
       if (watch) watch();
-    }
+    });
   }
 
   Head* head_ = nullptr;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "lanista/base/check.h"
+#include "lanista/base/futex.h"
 #include "lanista/exec/kernels/kernels.h"
 
 namespace lanista::program {
@@ -22,12 +23,6 @@ namespace {
 // of microseconds, then sleep. They do not yield: two threads on one core would pass it to each other, while a sleeping
 // thread wakes on a free core. Regularly each thread checks whether it shares a core.
 constexpr int kSpinIterations = 500, kCoreCheckInterval = 20;
-
-inline void cpu_pause() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#endif
-}
 
 /// The core on which a thread last ran. It has a cache line of its own and is written only on change.
 class alignas(64) LastSeenCore {

@@ -1,22 +1,17 @@
 #include "lanista/exec/train/data_parallel_region.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <utility>
+
+#include "lanista/base/file_location.h"
+#include "lanista/exec/program/aligned_bytes.h"
 
 namespace lanista::train::data_parallel {
 namespace {
-
-Error io_error(const std::string& what, int error, const std::string& path) {
-  const bool is_full = error == ENOSPC || error == ENOMEM;
-  return {is_full ? Code::kResourceExhausted : Code::kIo, what + ": " + std::strerror(error), path};
-}
 
 struct flock file_lock_of(std::int64_t slot, short type) {
   struct flock lock {};
@@ -40,13 +35,11 @@ std::uint64_t EpochTerms::compute_checksum() const {
   return hasher.finish().lo;
 }
 
-std::int64_t EpochTerms::send_buffers_offset() const {
-  return round_up_to_line(static_cast<std::int64_t>(sizeof(Header))) + round_up_to_line(state_bytes);
-}
+std::int64_t EpochTerms::send_buffers_offset() const { return kStateOffset + program::align_up(state_bytes); }
 
 std::int64_t send_buffer_bytes(const program::Program& program) {
   const std::int64_t num_accumulators = (program.shards() + 1) / 2;  // most of one rank
-  return round_up_to_line(num_accumulators * program.shard_bytes()) + kStampBytes;
+  return program::align_up(num_accumulators * program.shard_bytes()) + kStampBytes;
 }
 
 Result<std::int64_t> check_terms(const EpochTerms& terms, const program::Program& program, std::int64_t slot,
@@ -102,54 +95,40 @@ Result<std::unique_ptr<SharedRegion>> SharedRegion::open(const PrivateFolder& fo
   return std::unique_ptr<SharedRegion>(new SharedRegion(file, folder.path() + "/" + name));
 }
 
-SharedRegion::~SharedRegion() {
-  unmap();
-  ::close(file_);
-}
-
 Result<void> SharedRegion::grow(std::int64_t bytes) {
   // The pages must exist: a write to a page that the system cannot give ends the process.
-  if (const int error = ::posix_fallocate(file_, 0, bytes); error != 0) {
-    return io_error("no shared memory of " + std::to_string(bytes) + " bytes", error, path_);
-  }
+  if (const int error = ::posix_fallocate(file_.get(), 0, bytes); error != 0)
+    return system_error("no shared memory of " + std::to_string(bytes) + " bytes", path_, error);
   return map(bytes);
 }
 
 Result<void> SharedRegion::map(std::int64_t bytes) {
-  if (bytes <= bytes_) return {};
+  if (bytes <= data_.get_deleter().bytes) return {};
   struct stat facts {};
-  if (::fstat(file_, &facts) != 0) return io_error("shared memory has no attributes", errno, path_);
+  if (::fstat(file_.get(), &facts) != 0) return system_error("shared memory has no attributes", path_, errno);
   if (facts.st_size < bytes) {
     return Error{Code::kDataLoss,
                  "shared memory has " + std::to_string(facts.st_size) + " bytes; it must have " +
                      std::to_string(bytes) + " or more",
                  path_};
   }
-  void* const at = ::mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
-  if (at == MAP_FAILED) return io_error("shared memory cannot be mapped", errno, path_);
-  unmap();
-  data_ = static_cast<std::byte*>(at);
-  bytes_ = bytes;
+  MappedBytes fresh = map_bytes(file_.get(), bytes);
+  if (fresh == nullptr) return system_error("shared memory cannot be mapped", path_, errno);
+  data_ = std::move(fresh);
   return {};
 }
 
 bool SharedRegion::lock(std::int64_t slot) const {
   struct flock wanted = file_lock_of(slot, F_WRLCK);
-  return ::fcntl(file_, F_OFD_SETLK, &wanted) == 0;
+  return ::fcntl(file_.get(), F_OFD_SETLK, &wanted) == 0;
 }
 void SharedRegion::unlock(std::int64_t slot) const {
   struct flock wanted = file_lock_of(slot, F_UNLCK);
-  ::fcntl(file_, F_OFD_SETLK, &wanted);
+  ::fcntl(file_.get(), F_OFD_SETLK, &wanted);
 }
 bool SharedRegion::is_held(std::int64_t slot) const {
   struct flock asked = file_lock_of(slot, F_WRLCK);
-  return ::fcntl(file_, F_OFD_GETLK, &asked) == 0 && asked.l_type != F_UNLCK;
-}
-
-void SharedRegion::unmap() {
-  if (data_ != nullptr) ::munmap(data_, static_cast<std::size_t>(bytes_));
-  data_ = nullptr;
-  bytes_ = 0;
+  return ::fcntl(file_.get(), F_OFD_GETLK, &asked) == 0 && asked.l_type != F_UNLCK;
 }
 
 }  // namespace lanista::train::data_parallel

@@ -6,9 +6,12 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
+#include "lanista/base/descriptor.h"
 #include "lanista/base/digest.h"
 #include "lanista/base/futex.h"
+#include "lanista/base/mapped_bytes.h"
 #include "lanista/base/private_folder.h"
 #include "lanista/base/result.h"
 #include "lanista/exec/program/program.h"
@@ -22,8 +25,6 @@ inline constexpr std::uint32_t kSlotEmpty = 0, kSlotReady = 1;
 
 /// The status of a slot that takes part in epoch `epoch`, which is at least 1.
 inline std::uint32_t joined_status(std::uint32_t epoch) { return kSlotReady + epoch; }
-/// Returns the least multiple of 64 that is at least `bytes`.
-inline std::int64_t round_up_to_line(std::int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 /// The sizes, slots and number of one epoch of a session. The leader writes them before helpers join the epoch.
 struct EpochTerms {
@@ -50,10 +51,9 @@ struct alignas(64) ProcessSlot {
 };
 /// The progress of one rank in the current epoch.
 struct alignas(64) RankProgress {
-  /// Number of the last round of the epoch that the rank has ended, 0 before the first; a futex word that wakes
-  /// waiters. Whether the rank has arrived is decided by RoundStamp.
-  SharedWord round;
-  SharedWord waiters;  ///< Number of ranks that wait for this one.
+  /// Number of the last round of the epoch that the rank has ended, 0 before the first; other ranks wait at it. Whether
+  /// the rank has arrived is decided by RoundStamp.
+  WaitableWord round;
 };
 /// The begin of the region. Zeros are a valid beginning.
 struct Header {
@@ -64,6 +64,8 @@ struct Header {
   std::array<ProcessSlot, kMaxRanks> slots;           ///< Slot 0 is the leader's; slots of helpers follow.
   std::array<RankProgress, kMaxRanks> rank_progress;  ///< By rank.
 };
+/// Offset in bytes of the leader's state from the begin of the region.
+inline constexpr std::int64_t kStateOffset = sizeof(Header);
 
 /// The stamp at the end of a send buffer: (epoch << 32) | round for which its contents are valid.
 using RoundStamp = std::atomic<std::uint64_t>;
@@ -89,7 +91,7 @@ struct SessionPath {
 Result<SessionPath> open_session_folder(const std::string& path);
 
 /// A session's mapped file, with the locks of this open file on bytes of it, one byte a slot. The system releases the
-/// locks when this object or the process ends.
+/// locks when this object or the process ends. Move-only.
 class SharedRegion {
  public:
   /// Creates an empty file without a mapping, for the leader. Errors: kAlreadyExists, kInvalidArgument (the name),
@@ -98,9 +100,6 @@ class SharedRegion {
   /// Opens a leader's file without a mapping. Errors: kNotFound, kFailedPrecondition (the file is not private),
   /// kInvalidArgument (the name), kIo.
   static Result<std::unique_ptr<SharedRegion>> open(const PrivateFolder& folder, const std::string& name);
-  ~SharedRegion();
-  SharedRegion(const SharedRegion&) = delete;
-  SharedRegion& operator=(const SharedRegion&) = delete;
 
   /// Grows the file to at least `bytes` bytes, allocates its pages and maps it. Addresses from before may be invalid.
   /// Errors: kResourceExhausted (no memory), kIo.
@@ -109,9 +108,9 @@ class SharedRegion {
   /// file is smaller), kResourceExhausted, kIo.
   Result<void> map(std::int64_t bytes);
   /// The begin of the mapped memory. Requires grow() or map().
-  Header& header() const { return *reinterpret_cast<Header*>(data_); }
+  Header& header() const { return *reinterpret_cast<Header*>(data_.get()); }
   /// The mapped memory at an offset in bytes from its begin.
-  std::byte* at(std::int64_t offset) const { return data_ + offset; }
+  std::byte* at(std::int64_t offset) const { return data_.get() + offset; }
   /// Locks slot `slot` for this open file. Returns true if it is now locked. False: another open file, perhaps of this
   /// process, holds it, or the system gives no lock.
   bool lock(std::int64_t slot) const;
@@ -122,12 +121,10 @@ class SharedRegion {
 
  private:
   SharedRegion(int file, std::string path) : file_(file), path_(std::move(path)) {}
-  void unmap();
 
-  int file_;
+  Descriptor file_;
   std::string path_;
-  std::byte* data_ = nullptr;
-  std::int64_t bytes_ = 0;
+  MappedBytes data_;
 };
 
 }  // namespace lanista::train::data_parallel

@@ -1,6 +1,7 @@
 #include "lanista/exec/train/data_parallel_rounds.h"
 
 #include <chrono>
+#include <optional>
 #include <string>
 
 namespace lanista::train::data_parallel {
@@ -34,9 +35,9 @@ void RankRounds::all_gather() {
   const std::uint32_t turn = round_ % 2;
   ++round_;
   round_stamp(rank(), turn).store(current_stamp());
-  RankProgress& own = header_.rank_progress[static_cast<std::size_t>(rank())];
-  own.round.store(round_);
-  if (own.waiters.load() > 0) futex_wake_all(own.round);
+  WaitableWord& own = header_.rank_progress[static_cast<std::size_t>(rank())].round;
+  own.value.store(round_);
+  own.wake_waiters();
   for (std::int64_t other = 0; other < width(); ++other) {
     if (other != rank()) wait_for(other);
   }
@@ -50,7 +51,7 @@ void RankRounds::clear_stamps() {
 
 void RankRounds::abort_epoch() {
   header_.aborted_epoch.store(epoch_);
-  for (RankProgress& each : header_.rank_progress) futex_wake_all(each.round);
+  for (RankProgress& each : header_.rank_progress) futex_wake_all(each.round.value);
 }
 
 std::byte* RankRounds::send_buffer_of(std::int64_t rank, std::uint32_t turn) const {
@@ -70,7 +71,7 @@ bool RankRounds::has_arrived(std::int64_t other) const {
 const char* RankRounds::peer_failure(std::int64_t other) const {
   const auto slot = static_cast<std::int64_t>(slots_[static_cast<std::size_t>(other)]);
   const std::uint32_t status = header_.slots[static_cast<std::size_t>(slot)].status.load();
-  const std::uint32_t seen = header_.rank_progress[static_cast<std::size_t>(other)].round.load();
+  const std::uint32_t seen = header_.rank_progress[static_cast<std::size_t>(other)].round.value.load();
   if (has_arrived(other)) return nullptr;
   if (header_.aborted_epoch.load() == epoch_) return " has left";
   // The leader takes helpers one by one, so a helper does not check the status of another helper.
@@ -82,26 +83,22 @@ const char* RankRounds::peer_failure(std::int64_t other) const {
 }
 
 void RankRounds::wait_for(std::int64_t other) {
-  RankProgress& arrival = header_.rank_progress[static_cast<std::size_t>(other)];
-  for (int poll = 0; poll < kSpinIterations; ++poll) {
-    if (has_arrived(other)) return;
-    cpu_pause();
-  }
-  const auto until = std::chrono::steady_clock::now() + kPeerTimeout;
-  while (true) {
-    arrival.waiters.fetch_add(1);
-    const std::uint32_t seen = arrival.round.load();
-    if (!has_arrived(other) && header_.aborted_epoch.load() != epoch_) futex_wait(arrival.round, seen, kFutexTimeout);
-    arrival.waiters.fetch_sub(1);
-    if (has_arrived(other)) return;
+  std::optional<std::chrono::steady_clock::time_point> until;
+  const auto is_over = [&] { return has_arrived(other) || is_epoch_over_; };
+  const auto check_peer = [&] {
+    const auto now = std::chrono::steady_clock::now();
+    if (!until) until = now + kPeerTimeout;
     const char* why = peer_failure(other);
     // If the leader has begun a new epoch, all ranks have ended this one's last round. Its memory has changed since.
-    if (rank() != 0 && header_.epoch.load() != epoch_) {
-      is_epoch_over_ = true;
-      return;
-    }
-    if (why == nullptr && std::chrono::steady_clock::now() > until) why = " is silent";
-    if (why != nullptr) throw_peer_lost(other, why);
+    is_epoch_over_ = rank() != 0 && header_.epoch.load() != epoch_;
+    if (why == nullptr && now > *until) why = " is silent";
+    if (why != nullptr && !is_epoch_over_) throw_peer_lost(other, why);
+  };
+  while (!is_over()) {
+    header_.rank_progress[static_cast<std::size_t>(other)].round.wait(
+        kSpinIterations, kFutexTimeout, [&] { return is_over() || header_.aborted_epoch.load() == epoch_; },
+        check_peer);
+    if (!is_over()) check_peer();
   }
 }
 

@@ -78,10 +78,10 @@ Result<program::ShardCommunicator*> DataParallelLeader::begin(const program::Pro
   Header& header = region_->header();
   header.epoch = 0;  // terms that are read now are not used
   header.terms = terms;
-  std::memcpy(region_->at(round_up_to_line(static_cast<std::int64_t>(sizeof(Header)))), bytes.data(), bytes.size());
+  std::memcpy(region_->at(kStateOffset), bytes.data(), bytes.size());
   rank_rounds_ = std::make_unique<RankRounds>(*region_, terms, 0);
   rank_rounds_->clear_stamps();
-  for (RankProgress& each : header.rank_progress) each.round = 0;
+  for (RankProgress& each : header.rank_progress) each.round.value = 0;
   header.epoch = epoch_;
   header.slots[0].status = joined_status(epoch_);
   std::int64_t taken = 1;
@@ -145,9 +145,8 @@ Result<std::optional<std::string>> DataParallelHelper::wait(const program::Progr
   if (is_past()) return std::optional<std::string>();
   LANISTA_ASSIGN(const std::int64_t rank, check_terms(terms, program, slot_, epoch));
   LANISTA_TRY(region_->map(terms.bytes()));
-  const auto* const at =
-      reinterpret_cast<const char*>(region_->at(round_up_to_line(static_cast<std::int64_t>(sizeof(Header)))));
-  std::string state(at, static_cast<std::size_t>(terms.state_bytes));
+  std::string state(reinterpret_cast<const char*>(region_->at(kStateOffset)),
+                    static_cast<std::size_t>(terms.state_bytes));
   if (is_past()) return std::optional<std::string>();
   rank_rounds_ = std::make_unique<RankRounds>(*region_, terms, rank);
   return std::optional<std::string>(std::move(state));
