@@ -75,6 +75,9 @@ expect 2 "did you mean 'verify'?" "$lanista" zoo verfy
 expect 2 '--dot needs a trial' "$lanista" show first --dot
 expect 0 'name: digits' "$lanista" show first --config
 expect 2 'has ended already' "$lanista" stop first
+expect 2 'has ended already' "$lanista" stop first#1
+expect 2 "stop has 'first#best'; allowed are FOLDER and FOLDER#NUMBER" "$lanista" stop first#best
+expect 2 "pause has 'first#1'; allowed are FOLDER" "$lanista" pause first#1
 expect 2 'no study' "$lanista" resume nothing-here
 # shellcheck disable=SC2086
 expect 0 'rank  trial' "$lanista" run --out second --workers 1 $small

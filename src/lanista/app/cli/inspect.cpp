@@ -1,6 +1,7 @@
 #include "lanista/app/cli/inspect.h"
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <filesystem>
 #include <iostream>
@@ -309,7 +310,21 @@ int write_report(const ReportRequest& request) {
   return kDone;
 }
 
-int control_study(const ControlRequest& request) {
+int control_study(const ControlRequest& given) {
+  ControlRequest request = given;
+  if (const Target target = parse_target(request.folder); target.has_trial) {
+    std::uint32_t number = 0;
+    const char* const end = target.trial.data() + target.trial.size();
+    const auto read = std::from_chars(target.trial.data(), end, number);
+    if (request.action != "stop" || request.trial || read.ec != std::errc() || read.ptr != end || number == 0) {
+      return print_error({Code::kInvalidArgument,
+                          request.action + " has '" + printable(request.folder) + "'; allowed are FOLDER" +
+                              (request.action == "stop" ? " and FOLDER#NUMBER" : ""),
+                          ""});
+    }
+    request.folder = target.folder;
+    request.trial = number;
+  }
   const auto files = real_file_system().confined_to(request.folder);
   const auto view = load_study(request.folder);
   if (!view) return print_error(view.error());

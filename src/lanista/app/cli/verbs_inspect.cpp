@@ -85,9 +85,9 @@ void add_control_verbs(CLI::App& app, int& code) {
   pause_verb.add_option("folder", pause.folder, "Folder of the study.")->required();
   auto [stop_verb, stop] =
       add_verb<ControlRequest>(app, code, "stop", "End a running study, or one of its trials.",
-                               {"lanista stop studies/digits-1", "lanista stop studies/digits-1 12"}, control_study);
+                               {"lanista stop studies/digits-1", "lanista stop studies/digits-1#12"}, control_study);
   stop.action = "stop";
-  stop_verb.add_option("folder", stop.folder, "Folder of the study.")->required();
+  stop_verb.add_option("folder", stop.folder, "Folder of the study, or FOLDER#NUMBER for one trial.")->required();
   stop_verb.add_option("trial", stop.trial, "Number of the trial (default: the whole study).")
       ->check(integer_between(1, 4'294'967'295));
 }

@@ -15,6 +15,7 @@
 
 #include "lanista/base/rng.h"
 #include "lanista/exec/train/data_parallel_region.h"
+#include "lanista/exec/train/data_parallel_rounds.h"
 #include "support/exec/train/data_parallel_test_support.h"
 
 namespace lanista::train {
@@ -263,6 +264,44 @@ TEST(DataParallelGuard, RefusesForeignFilesAtOnce) {
   EXPECT_EQ(fs::file_size(outside), std::uintmax_t{1} << 16);
   EXPECT_FALSE(DataParallelLeader("/dev/shm/lanista-without-owner").begin(group.program(), state).ok());
   EXPECT_FALSE(DataParallelLeader("lanista-without-folder").begin(group.program(), state).ok());
+}
+
+/// Sets the stamp of rank 1 for a round, as that rank does before it stores its progress.
+void send_round(const SharedRegion& region, const EpochTerms& terms, std::uint32_t round) {
+  const std::int64_t buffer = 2 + (round + 1) % 2;  // rank 1 has the third and the fourth send buffer
+  std::byte* const end = region.at(terms.send_buffers_offset() + (buffer + 1) * terms.send_buffer_bytes);
+  reinterpret_cast<RoundStamp*>(end - kStampBytes)->store(terms.epoch << 32 | round);
+}
+
+TEST(DataParallelGuard, RankThatPausesAfterItsStampIsNotLost) {
+  const auto region = *SharedRegion::create(session_folder(), "paused");
+  const auto peer = *SharedRegion::open(session_folder(), "paused");
+  EpochTerms terms;
+  terms.width = 2;
+  terms.send_buffer_bytes = 256;
+  terms.epoch = 1;
+  terms.slots[1] = 1;
+  ASSERT_TRUE(region->grow(terms.bytes()).ok());
+  ASSERT_TRUE(peer->map(terms.bytes()).ok());
+  ASSERT_TRUE(region->lock(0) && peer->lock(1));
+  Header& header = region->header();
+  header.epoch = 1;
+  for (std::size_t slot = 0; slot < 2; ++slot) header.slots[slot].status = joined_status(1);
+  RankRounds rounds(*region, terms, 0);
+  rounds.clear_stamps();
+  send_round(*peer, terms, 1);  // and it pauses before it stores that its round 1 has ended
+  rounds.all_gather();
+  std::jthread other([&] {
+    ::usleep(50'000);  // longer than the sleeps between two checks of the other rank
+    WaitableWord& progress = peer->header().rank_progress[1].round;
+    progress.value.store(1);
+    send_round(*peer, terms, 2);
+    progress.value.store(2);
+    progress.wake_waiters();
+  });
+  EXPECT_NO_THROW(rounds.all_gather());
+  other.join();
+  session_folder().remove_file("paused");
 }
 
 }  // namespace

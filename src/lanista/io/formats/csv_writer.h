@@ -7,7 +7,8 @@
 namespace lanista::formats {
 
 /// A text as one cell of RFC 4180, in quotes if it needs them. A text that a spreadsheet would read as a formula (it
-/// begins with = + - @, a tab or a carriage return) gets an apostrophe in front and quotes around it.
+/// begins with = + - @, a tab or a carriage return) gets an apostrophe in front and quotes around it. A number with a
+/// sign is no formula and stays as it is.
 std::string csv_cell(std::string_view text);
 
 /// A number as one cell: the shortest text that reads back with the same bits, or "nan", "inf", "-inf".
