@@ -28,18 +28,39 @@ void put_trials(std::string& text, const std::vector<TrialId>& trials) {
 }
 
 /// Reads the parts of a text, from its begin to its end.
-class PlanReader : public TextCursor {
+class PlanReader : private TextCursor {
  public:
   explicit PlanReader(std::string_view text) : TextCursor(text, "") {}
 
+  /// Reads all groups and their trials, with "GROUP: " before the trials of each if they have numbers.
+  Result<std::vector<Regrouping::Part>> parts(bool have_numbers) {
+    std::vector<Regrouping::Part> parts;
+    while (!rest().empty()) {
+      if (accept(", ") == parts.empty()) return unexpected("a group");
+      Regrouping::Part part;
+      if (have_numbers) {
+        LANISTA_ASSIGN(part.group, group_after(parts));
+      }
+      LANISTA_ASSIGN(part.trials, trials());
+      parts.push_back(std::move(part));
+    }
+    std::ranges::sort(seen_);
+    const auto twice = std::ranges::adjacent_find(seen_);
+    if (twice != seen_.end()) return no_plan("lists trial " + std::to_string(twice->value) + " twice");
+    return parts;
+  }
+
+ private:
   Error unexpected(const std::string& expected) const {
     return no_plan("has " + found(20, "''") + " instead of " + expected);
   }
-  /// Skips the comma before each group except the first.
-  Result<void> begin_group() {
-    const bool is_first = std::exchange(is_first_, false);
-    if (accept(", ") == is_first) return unexpected("a group");
-    return {};
+  /// Reads the number of the group after `parts`, as "3: ".
+  Result<std::int64_t> group_after(const std::vector<Regrouping::Part>& parts) {
+    const auto group = number<std::int64_t>(0);
+    if (!group || !accept(": ")) return unexpected("the number of a group");
+    if (parts.empty() || parts.back().group < *group) return *group;
+    return no_plan("lists group " + std::to_string(*group) + " after group " + std::to_string(parts.back().group) +
+                   "; group numbers must be ascending");
   }
   /// Reads the trials of a group, as "1 5-8".
   Result<std::vector<TrialId>> trials() {
@@ -62,16 +83,7 @@ class PlanReader : public TextCursor {
     } while (accept(" "));
     return trials;
   }
-  /// Checks that no trial is listed twice.
-  Result<void> end() {
-    std::ranges::sort(seen_);
-    const auto twice = std::ranges::adjacent_find(seen_);
-    if (twice != seen_.end()) return no_plan("lists trial " + std::to_string(twice->value) + " twice");
-    return {};
-  }
 
- private:
-  bool is_first_ = true;
   std::vector<TrialId> seen_;
 };
 
@@ -87,14 +99,9 @@ std::string plan_text(const GroupPlan& plan) {
 }
 
 Result<GroupPlan> plan_from_text(std::string_view text) {
+  LANISTA_ASSIGN(auto parts, PlanReader(text).parts(false));
   GroupPlan plan;
-  PlanReader reader(text);
-  while (!reader.rest().empty()) {
-    LANISTA_TRY(reader.begin_group());
-    LANISTA_ASSIGN(auto trials, reader.trials());
-    plan.groups.push_back({std::move(trials)});
-  }
-  LANISTA_TRY(reader.end());
+  for (Regrouping::Part& part : parts) plan.groups.push_back({std::move(part.trials)});
   return plan;
 }
 
@@ -109,21 +116,8 @@ std::string regrouping_text(const Regrouping& changes) {
 }
 
 Result<Regrouping> regrouping_from_text(std::string_view text) {
-  Regrouping changes;
-  PlanReader reader(text);
-  while (!reader.rest().empty()) {
-    LANISTA_TRY(reader.begin_group());
-    const auto group = reader.number<std::int64_t>(0);
-    if (!group || !reader.accept(": ")) return reader.unexpected("the number of a group");
-    if (!changes.parts.empty() && changes.parts.back().group >= *group) {
-      return no_plan("lists group " + std::to_string(*group) + " after group " +
-                     std::to_string(changes.parts.back().group) + "; group numbers must be ascending");
-    }
-    LANISTA_ASSIGN(auto trials, reader.trials());
-    changes.parts.push_back({*group, std::move(trials)});
-  }
-  LANISTA_TRY(reader.end());
-  return changes;
+  LANISTA_ASSIGN(auto parts, PlanReader(text).parts(true));
+  return Regrouping{std::move(parts)};
 }
 
 }  // namespace lanista::plan
