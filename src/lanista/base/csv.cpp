@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <limits>
 #include <utility>
 
 #include "lanista/base/check.h"
+#include "lanista/base/parse_number.h"
+#include "lanista/base/text_cursor.h"
 #include "lanista/base/utf8.h"
 
 namespace lanista::formats {
@@ -19,12 +20,9 @@ Error malformed(std::size_t line, std::string message) {
 }
 
 bool is_number(std::string_view cell) {
-  while (!cell.empty() && cell.front() == ' ') cell.remove_prefix(1);
-  while (!cell.empty() && cell.back() == ' ') cell.remove_suffix(1);
+  cell = trim(cell, " ");
   if (!cell.empty() && cell.front() == '+') cell.remove_prefix(1);
-  double value = 0;
-  const auto [end, failed] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
-  return failed == std::errc() && end == cell.data() + cell.size();
+  return parse_number<double>(cell).has_value();
 }
 
 char sniff_separator(std::string_view text) {

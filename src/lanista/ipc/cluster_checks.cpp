@@ -4,6 +4,8 @@
 #include <array>
 #include <string_view>
 
+#include "lanista/base/text_cursor.h"
+
 namespace lanista::engine {
 namespace {
 
@@ -11,17 +13,14 @@ constexpr std::string_view kSlurmKey = "cluster.slurm";
 constexpr std::string_view kProgramOption = "--program";
 constexpr std::size_t kMaxHostBytes = 255;
 
-bool is_letter_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
-
 /// A word of letters, digits and `more`. It starts with a letter, a digit or `_`, so no program reads an option there.
 bool is_word(std::string_view text, std::string_view more) {
-  const auto allowed = [&](char c) { return is_letter_or_digit(c) || c == '_' || more.find(c) != more.npos; };
-  return !text.empty() && (is_letter_or_digit(text.front()) || text.front() == '_') &&
-         std::ranges::all_of(text, allowed);
+  const auto allowed = [&](char c) { return is_letter(c) || is_digit(c) || more.find(c) != more.npos; };
+  return !text.empty() && (is_letter(text.front()) || is_digit(text.front())) && std::ranges::all_of(text, allowed);
 }
 
 bool is_number(std::string_view text) {
-  return !text.empty() && text.size() <= 9 && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+  return !text.empty() && text.size() <= 9 && std::ranges::all_of(text, is_digit);
 }
 
 /// An IPv6 address with an optional zone: fe80::1%eth0.
@@ -31,7 +30,7 @@ bool is_ipv6(std::string_view text) {
     text = text.substr(0, zone);
   }
   const auto allowed = [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F') || c == ':' || c == '.';
+    return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F') || c == ':' || c == '.';
   };
   return std::ranges::count(text, ':') >= 2 && std::ranges::all_of(text, allowed);
 }
@@ -107,7 +106,7 @@ std::string allowed_option_names() {
 
 bool is_slurm_value(std::string_view text, std::string_view more) {
   if (text.starts_with('-')) return is_number(text.substr(1));  // nice=-5
-  const auto allowed = [&](char c) { return is_letter_or_digit(c) || c == '_' || more.find(c) != more.npos; };
+  const auto allowed = [&](char c) { return is_letter(c) || is_digit(c) || more.find(c) != more.npos; };
   return !text.empty() && std::ranges::all_of(text, allowed);
 }
 

@@ -1,6 +1,6 @@
 #include "lanista/ipc/numbered_text.h"
 
-#include <charconv>
+#include "lanista/base/text_cursor.h"
 
 namespace lanista::engine {
 
@@ -10,14 +10,10 @@ std::string with_token(std::uint64_t token, std::string_view text) {
 }
 
 Result<TokenMessage> split_token(const std::string& text) {
-  TokenMessage out;
-  const char* const end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, out.token);
-  if (read.ec != std::errc() || read.ptr == end || *read.ptr != '\n') {
-    return Error{Code::kDataLoss, "a message without the number of its lease", ""};
-  }
-  out.text.assign(read.ptr + 1, end);
-  return out;
+  TextCursor cursor(text, "");
+  const auto token = cursor.number<std::uint64_t>();
+  if (!token || !cursor.accept("\n")) return Error{Code::kDataLoss, "a message without the number of its lease", ""};
+  return TokenMessage{*token, std::string(cursor.rest())};
 }
 
 }  // namespace lanista::engine

@@ -1,9 +1,9 @@
 #include "lanista/app/cli/load.h"
 
-#include <charconv>
 #include <filesystem>
 
 #include "lanista/base/file_system.h"
+#include "lanista/base/parse_number.h"
 #include "lanista/engine/core/engine.h"
 
 namespace lanista::cli {
@@ -15,10 +15,8 @@ Result<TrialId> pick_trial(const study::StudyView& view, const Target& target) {
     if (ranked.empty()) return Error{Code::kNotFound, "no trial has finished yet", target.folder};
     return ranked.front();
   }
-  std::uint32_t id = 0;
-  const char* end = target.trial.data() + target.trial.size();
-  const auto parsed = std::from_chars(target.trial.data(), end, id);
-  if (parsed.ec == std::errc() && parsed.ptr == end && id > 0 && id <= view.trials.size()) return TrialId{id};
+  const auto id = parse_number<std::uint32_t>(target.trial);
+  if (id && *id > 0 && *id <= view.trials.size()) return TrialId{*id};
   return Error{Code::kNotFound,
                "there is no trial '" + target.trial + "'; allowed are best and a number; the study has " +
                    (view.trials.empty() ? "none" : "trials 1 to " + std::to_string(view.trials.size())),

@@ -2,20 +2,13 @@
 #include <optional>
 
 #include "lanista/app/cli/verbs.h"
+#include "lanista/base/parse_number.h"
 #include "lanista/base/printable.h"
 
 namespace lanista::cli {
 namespace {
 
 constexpr std::int64_t kShownBound = 1'000'000'000;
-
-template <class T>
-std::optional<T> parse(std::string_view text) {
-  T value{};
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 std::string text_of(double value) {
   char buffer[32];
@@ -36,7 +29,7 @@ CLI::Validator integer_between(std::int64_t least, std::int64_t most) {
   const std::string shown = most < kShownBound ? bounds : std::to_string(least) + " or more";
   return CLI::Validator(
       [=](std::string& seen) {
-        const auto value = parse<std::int64_t>(seen);
+        const auto value = parse_number<std::int64_t>(seen);
         return value && *value >= least && *value <= most ? "" : range_message(seen, "a whole number from " + bounds);
       },
       shown);
@@ -49,7 +42,7 @@ CLI::Validator number_between(double least, double most) {
                                                    : "any number";
   return CLI::Validator(
       [=](std::string& seen) {
-        const auto value = parse<double>(seen);  // it accepts "nan" and "inf"
+        const auto value = parse_number<double>(seen);  // it accepts "nan" and "inf"
         const bool fits = value && *value >= least && *value <= most;
         return fits ? "" : range_message(seen, "a number from " + bounds);
       },

@@ -1,6 +1,6 @@
 #include "lanista/engine/core/control_requests.h"
 
-#include <charconv>
+#include "lanista/base/parse_number.h"
 
 namespace lanista::engine {
 namespace {
@@ -11,12 +11,9 @@ std::optional<ControlRequest> parse_request_name(const std::string& name) {
   if (name == "pause") return ControlRequest{ControlRequest::Kind::kPause, {}, name};
   if (name == "stop") return ControlRequest{ControlRequest::Kind::kStop, {}, name};
   if (!name.starts_with(kStopTrial)) return std::nullopt;
-  const char* begin = name.data() + kStopTrial.size();
-  const char* end = name.data() + name.size();
-  std::uint32_t number = 0;
-  const auto parsed = std::from_chars(begin, end, number);
-  if (parsed.ec != std::errc() || parsed.ptr != end || number == 0) return std::nullopt;
-  return ControlRequest{ControlRequest::Kind::kStopTrial, TrialId{number}, name};
+  const auto number = parse_number<std::uint32_t>(std::string_view(name).substr(kStopTrial.size()));
+  if (!number || *number == 0) return std::nullopt;
+  return ControlRequest{ControlRequest::Kind::kStopTrial, TrialId{*number}, name};
 }
 
 }  // namespace

@@ -1,12 +1,12 @@
 #include "lanista/engine/core/external_trials.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <set>
 
 #include "lanista/base/csv.h"
+#include "lanista/base/parse_number.h"
 #include "lanista/engine/core/study_setup.h"
 #include "lanista/io/studyfile/notation.h"
 #include "lanista/model/graph/infer.h"
@@ -23,11 +23,7 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 enum Operation { kCreateStudy = 0, kDeleteStudy = 1, kCreateTrial = 4, kSetParam = 5, kSetState = 6, kSetValue = 7 };
 enum State { kComplete = 1, kPruned = 2 };
 
-double parse_metric(std::string_view text) {
-  double value = kNaN;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return failed == std::errc() && end == text.data() + text.size() ? value : kNaN;
-}
+double parse_metric(std::string_view text) { return parse_number<double>(text).value_or(kNaN); }
 
 std::string join_names(const std::vector<std::string>& names) {
   std::string out;

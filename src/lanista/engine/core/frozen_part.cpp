@@ -1,12 +1,12 @@
 #include "lanista/engine/core/frozen_part.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <vector>
 
 #include "lanista/base/edit_distance.h"
+#include "lanista/base/parse_number.h"
 #include "lanista/engine/core/onnx_file.h"
 #include "lanista/engine/core/study_setup.h"
 #include "lanista/io/formats/safetensors.h"
@@ -27,12 +27,9 @@ constexpr double kRelativeTolerance = 1e-5;  // files hold means in float32
 Error refused(const char* key, const std::string& message) { return {Code::kInvalidArgument, message, key}; }
 
 std::optional<graph::NodeId> parse_node_id(const std::string& text) {
-  std::uint32_t id = 0;
-  const char* end = text.data() + text.size();
-  if (text.size() < 2 || text.front() != '%') return std::nullopt;
-  const auto parsed = std::from_chars(text.data() + 1, end, id);
-  if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
-  return graph::NodeId{id};
+  if (!text.starts_with('%')) return std::nullopt;
+  const auto id = parse_number<std::uint32_t>(std::string_view(text).substr(1));
+  return id ? std::optional(graph::NodeId{*id}) : std::nullopt;
 }
 
 struct Given {

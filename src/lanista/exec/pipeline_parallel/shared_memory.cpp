@@ -6,10 +6,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <string_view>
 #include <utility>
+
+#include "lanista/base/parse_number.h"
 
 namespace lanista::runtime {
 namespace {
@@ -27,9 +28,8 @@ bool is_descriptor_of(std::string_view path, pid_t process) {
   const std::string folder = descriptors_of(process);
   if (process <= 0 || !path.starts_with(folder)) return false;
   path.remove_prefix(folder.size());
-  int number = -1;
-  const auto [end, error] = std::from_chars(path.data(), path.data() + path.size(), number);
-  return error == std::errc() && end == path.data() + path.size() && number >= 0 && std::to_string(number) == path;
+  const auto number = parse_number<int>(path);
+  return number && *number >= 0 && std::to_string(*number) == path;
 }
 
 Result<void> check_file(int file, const std::string& path, std::int64_t bytes) {

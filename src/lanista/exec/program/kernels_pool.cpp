@@ -1,4 +1,6 @@
 // Pooling.
+#include <tuple>
+
 #include "lanista/exec/program/kernel_table.h"
 #include "lanista/model/ops/window.h"
 
@@ -28,17 +30,11 @@ template <class T>
 kernels::PoolShape window(const Binding<T>& b, const graph::Shape& x, const graph::Shape& y) {
   kernels::PoolShape shape = sizes(x, y);
   const graph::OpArgs args = b.args();
-  const auto kernel = args.pair("kernel");
-  const auto stride = graph::ops::pool_stride(args);
   const graph::ops::Pads pads = graph::ops::pads_of(args);
-  shape.kh = kernel.first;
-  shape.kw = kernel.second;
-  shape.stride_h = stride.first;
-  shape.stride_w = stride.second;
-  shape.pad_h = pads.top;
-  shape.pad_w = pads.left;
-  shape.pad_bottom = pads.bottom;
-  shape.pad_right = pads.right;
+  std::tie(shape.kh, shape.kw) = args.pair("kernel");
+  std::tie(shape.stride_h, shape.stride_w) = graph::ops::pool_stride(args);
+  std::tie(shape.pad_h, shape.pad_w) = std::pair(pads.top, pads.left);
+  std::tie(shape.pad_bottom, shape.pad_right) = std::pair(pads.bottom, pads.right);
   return shape;
 }
 

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <utility>
 
 #include <nlohmann/json.hpp>
+
+#include "lanista/base/parse_number.h"
 
 namespace lanista::train {
 namespace {
@@ -14,13 +15,8 @@ namespace {
 Result<std::uint64_t> read_number(const std::map<std::string, std::string>& facts, const std::string& name) {
   const auto it = facts.find(name);
   if (it == facts.end()) return Error{Code::kDataLoss, "checkpoint lacks '" + name + "'", ""};
-  std::uint64_t value = 0;
-  const char* end = it->second.data() + it->second.size();
-  const auto parsed = std::from_chars(it->second.data(), end, value);
-  if (parsed.ec != std::errc() || parsed.ptr != end) {
-    return Error{Code::kDataLoss, "checkpoint's '" + name + "' is not a number: '" + it->second + "'", ""};
-  }
-  return value;
+  if (const auto value = parse_number<std::uint64_t>(it->second)) return *value;
+  return Error{Code::kDataLoss, "checkpoint's '" + name + "' is not a number: '" + it->second + "'", ""};
 }
 
 // Checks that the state belongs to this trial; another trial's weights may only be a start.

@@ -5,6 +5,9 @@
 #include <chrono>
 #include <cmath>
 
+#include "lanista/base/parse_number.h"
+#include "lanista/base/text_cursor.h"
+
 namespace lanista::data {
 namespace {
 
@@ -19,8 +22,6 @@ constexpr std::array<std::string_view, 4> kGroupSeparators = {" ", "'", "\xC2\xA
 
 constexpr std::size_t kLongestNumber = 64;
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 std::size_t digits_of(std::string_view text) {
   return static_cast<std::size_t>(std::ranges::find_if_not(text, is_digit) - text.begin());
 }
@@ -33,10 +34,8 @@ bool consume_prefix(std::string_view& text, std::string_view prefix) {
 
 std::optional<double> parse_plain_number(std::string_view text) {
   if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
-  double value = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failed != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
-  return value;
+  const auto value = parse_number<double>(text);
+  return value && std::isfinite(*value) ? value : std::nullopt;
 }
 
 /// The digits of "1.234.567" as "1234567"; the rest stays in `text`. One to three digits, then groups of three with the

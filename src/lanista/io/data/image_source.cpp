@@ -1,7 +1,7 @@
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
+#include "lanista/base/parse_number.h"
 #include "lanista/base/utf8.h"
 #include "lanista/io/data/arrays.h"
 #include "lanista/io/data/resize.h"
@@ -19,17 +19,13 @@ ImageSize size_of(const formats::Image& image) { return {image.height, image.wid
 Result<std::optional<ImageSize>> size_option(const Source& source) {
   const auto text = source.value("size");
   if (!text) return std::optional<ImageSize>();
-  ImageSize size;
-  const char *begin = text->data(), *end = begin + text->size();
-  const auto height = std::from_chars(begin, end, size.height);
-  const bool times = height.ec == std::errc() && height.ptr != end && *height.ptr == 'x';
-  const auto width = times ? std::from_chars(height.ptr + 1, end, size.width) : height;
   constexpr std::int64_t kMax = 4096;
-  if (!times || width.ec != std::errc() || width.ptr != end || size.height < 1 || size.height > kMax ||
-      size.width < 1 || size.width > kMax) {
-    return source.error("size is \"" + *text + "\", allowed is HEIGHTxWIDTH of 1 to " + std::to_string(kMax));
-  }
-  return std::optional(size);
+  const std::size_t times = std::min(text->find('x'), text->size() - 1);
+  const auto height = parse_number<std::int64_t>(text->substr(0, times));
+  const auto width = parse_number<std::int64_t>(text->substr(times + 1));
+  const auto fits = [](const auto& side) { return side && *side >= 1 && *side <= kMax; };
+  if (fits(height) && fits(width)) return std::optional(ImageSize{*height, *width});
+  return source.error("size is \"" + *text + "\", allowed is HEIGHTxWIDTH of 1 to " + std::to_string(kMax));
 }
 
 struct ImageFile {

@@ -1,9 +1,9 @@
 #include "lanista/io/data/source.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "lanista/base/edit_distance.h"
+#include "lanista/base/parse_number.h"
 
 namespace lanista::data {
 
@@ -28,14 +28,10 @@ Result<std::int64_t> Source::integer(const std::string& name, std::int64_t defau
                                      std::int64_t max) const {
   const auto it = options.find(name);
   if (it == options.end()) return default_value;
-  const std::string& v = it->second;
-  std::int64_t number = 0;
-  const auto [end, failed] = std::from_chars(v.data(), v.data() + v.size(), number);
-  if (failed != std::errc() || end != v.data() + v.size() || number < min || number > max) {
-    return error(name + " is \"" + v + "\", allowed is a whole number from " + std::to_string(min) + " to " +
-                 std::to_string(max));
-  }
-  return number;
+  const auto number = parse_number<std::int64_t>(it->second);
+  if (number && *number >= min && *number <= max) return *number;
+  return error(name + " is \"" + it->second + "\", allowed is a whole number from " + std::to_string(min) + " to " +
+               std::to_string(max));
 }
 
 Result<std::string> Source::choice(const std::string& name, const std::vector<std::string>& allowed) const {

@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "lanista/base/edit_distance.h"
+#include "lanista/base/parse_number.h"
 #include "lanista/io/data/table.h"
 
 namespace lanista::data {
@@ -94,9 +94,7 @@ Result<std::size_t> find_column(const std::vector<std::string>& header, const st
   const auto count = std::count(header.begin(), header.end(), requested);
   if (count > 1) return refuse("there are " + std::to_string(count) + " columns called \"" + requested + "\"");
   if (count == 1) return static_cast<std::size_t>(std::find(header.begin(), header.end(), requested) - header.begin());
-  std::size_t index = 0;
-  const auto [end, failed] = std::from_chars(requested.data(), requested.data() + requested.size(), index);
-  if (failed == std::errc() && end == requested.data() + requested.size() && index < header.size()) return index;
+  if (const auto index = parse_number<std::size_t>(requested); index && *index < header.size()) return *index;
   const std::string nearest = nearest_name(requested, header);
   return refuse("no column \"" + requested + "\"" + (nearest.empty() ? "" : ", did you mean \"" + nearest + "\"?") +
                 "; there are " + std::to_string(header.size()) + " columns");

@@ -1,92 +1,59 @@
 #include "lanista/io/formats/npy_header.h"
 
-#include <charconv>
 #include <set>
+
+#include "lanista/base/text_cursor.h"
 
 namespace lanista::formats {
 namespace {
 
-/// A cursor over the text. Each reader moves it past what it has read.
-class Cursor {
+/// Reads the text of a header.
+class HeaderReader : public TextCursor {
  public:
-  explicit Cursor(std::string_view text) : text_(text) {}
+  explicit HeaderReader(std::string_view text) : TextCursor(text, " \n") {}
 
   Error error(const std::string& expected) const {
-    const std::string seen = position_ < text_.size() ? "'" + std::string(1, text_[position_]) + "'" : "its end";
     return {Code::kDataLoss,
-            "npy: header at character " + std::to_string(position_) + ": expected " + expected + ", found " + seen, ""};
+            "npy: header at character " + std::to_string(position()) + ": expected " + expected + ", found " +
+                found(1, "its end"),
+            ""};
   }
 
-  void skip_space() {
-    while (position_ < text_.size() && (text_[position_] == ' ' || text_[position_] == '\n')) ++position_;
-  }
-
-  bool peek(char c) {
-    skip_space();
-    return position_ < text_.size() && text_[position_] == c;
-  }
-
-  bool consume(char c) {
-    if (!peek(c)) return false;
-    ++position_;
-    return true;
-  }
-
-  Result<void> expect(char c) {
-    if (consume(c)) return {};
-    return error("'" + std::string(1, c) + "'");
-  }
-
-  bool at_end() {
-    skip_space();
-    return position_ == text_.size();
+  Result<void> expect(const std::string& token) {
+    if (accept(token)) return {};
+    return error("'" + token + "'");
   }
 
   /// A text in single or double quotes, without escapes.
-  Result<std::string> quoted() {
-    skip_space();
-    const char quote = peek('"') ? '"' : '\'';
-    LANISTA_TRY(expect(quote));
-    const std::size_t end = text_.find(quote, position_);
-    if (end == std::string_view::npos) return error("a closing quote");
-    const std::string_view content = text_.substr(position_, end - position_);
-    if (content.find('\\') != std::string_view::npos) return error("a text without escapes");
-    position_ = end + 1;
-    return std::string(content);
+  Result<std::string> quoted_text() {
+    if (!next_is("\"") && !next_is("'")) return error("'''");
+    const std::size_t begin = position() + 1;
+    const auto content = quoted();
+    if (content && content->find('\\') == std::string_view::npos) return std::string(*content);
+    move_to(begin);
+    return error(content ? "a text without escapes" : "a closing quote");
   }
 
   Result<bool> boolean() {
-    skip_space();
-    for (const std::string_view word : {std::string_view("True"), std::string_view("False")}) {
-      if (text_.substr(position_, word.size()) == word) {
-        position_ += word.size();
-        return word == "True";
-      }
-    }
+    if (accept("True")) return true;
+    if (accept("False")) return false;
     return error("True or False");
   }
 
   /// "(3, 4)", "(3,)" or "()"; old files write "3L".
   Result<std::vector<std::int64_t>> tuple() {
     std::vector<std::int64_t> numbers;
-    LANISTA_TRY(expect('('));
-    while (!consume(')')) {
-      std::int64_t number = 0;
-      const auto [end, failed] = std::from_chars(text_.data() + position_, text_.data() + text_.size(), number);
-      if (failed != std::errc() || number < 0) return error("a dimension from 0 to 2^63 - 1");
-      position_ = static_cast<std::size_t>(end - text_.data());
-      if (position_ < text_.size() && text_[position_] == 'L') ++position_;
+    LANISTA_TRY(expect("("));
+    while (!accept(")")) {
+      const auto dimension = number<std::int64_t>(0);
+      if (!dimension) return error("a dimension from 0 to 2^63 - 1");
+      if (peek() == 'L') advance(1);
       if (numbers.size() == kMaxNpyRank) return error("at most " + std::to_string(kMaxNpyRank) + " dimensions");
-      numbers.push_back(number);
-      if (!peek(')')) LANISTA_TRY(expect(','));
-      skip_space();
+      numbers.push_back(*dimension);
+      if (!next_is(")")) LANISTA_TRY(expect(","));
     }
     return numbers;
   }
-
- private:
-  std::string_view text_;
-  std::size_t position_ = 0;
 };
 
 }  // namespace
@@ -94,28 +61,29 @@ class Cursor {
 Result<NpyHeader> parse_npy_header(std::string_view text) {
   NpyHeader header;
   std::set<std::string> seen;
-  Cursor cursor(text);
-  LANISTA_TRY(cursor.expect('{'));
-  while (!cursor.consume('}')) {
-    LANISTA_ASSIGN(const std::string key, cursor.quoted());
-    LANISTA_TRY(cursor.expect(':'));
-    if (!seen.insert(key).second) return cursor.error("every key once, \"" + key + "\" stands twice");
+  HeaderReader reader(text);
+  LANISTA_TRY(reader.expect("{"));
+  while (!reader.accept("}")) {
+    LANISTA_ASSIGN(const std::string key, reader.quoted_text());
+    LANISTA_TRY(reader.expect(":"));
+    if (!seen.insert(key).second) return reader.error("every key once, \"" + key + "\" stands twice");
     if (key == "descr") {
-      if (cursor.peek('[')) {
+      if (reader.next_is("[")) {
         return Error{Code::kUnimplemented, "npy: structured dtypes are refused; save one plain array a file", ""};
       }
-      LANISTA_ASSIGN(header.descr, cursor.quoted());
+      LANISTA_ASSIGN(header.descr, reader.quoted_text());
     } else if (key == "fortran_order") {
-      LANISTA_ASSIGN(header.fortran_order, cursor.boolean());
+      LANISTA_ASSIGN(header.fortran_order, reader.boolean());
     } else if (key == "shape") {
-      LANISTA_ASSIGN(header.shape, cursor.tuple());
+      LANISTA_ASSIGN(header.shape, reader.tuple());
     } else {
-      return cursor.error("one of descr, fortran_order, shape, not \"" + key.substr(0, 64) + "\"");
+      return reader.error("one of descr, fortran_order, shape, not \"" + key.substr(0, 64) + "\"");
     }
-    if (!cursor.peek('}')) LANISTA_TRY(cursor.expect(','));
+    if (!reader.next_is("}")) LANISTA_TRY(reader.expect(","));
   }
-  if (!cursor.at_end()) return cursor.error("nothing behind '}'");
-  if (seen.size() != 3) return cursor.error("all of descr, fortran_order, shape");
+  reader.skip_blanks();
+  if (!reader.rest().empty()) return reader.error("nothing behind '}'");
+  if (seen.size() != 3) return reader.error("all of descr, fortran_order, shape");
   return header;
 }
 

@@ -1,31 +1,22 @@
 #include "lanista/io/studyfile/notation.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <vector>
 
 #include "lanista/base/edit_distance.h"
+#include "lanista/base/parse_number.h"
+#include "lanista/base/text_cursor.h"
 #include "lanista/search/study/metric.h"
 
 namespace lanista::studyfile {
 namespace {
 
-std::string_view trim(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
-
 /// Reads a finite number only: "inf" and "nan" are words here, since JSON could not write them.
 template <class T>
 std::optional<T> number(std::string_view text) {
-  T value{};
-  const char* end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, value);
-  if (text.empty() || parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
-  if (!std::isfinite(static_cast<double>(value))) return std::nullopt;
-  return value;
+  const auto value = parse_number<T>(text);
+  return value && std::isfinite(static_cast<double>(*value)) ? value : std::nullopt;
 }
 
 Error invalid(std::string_view seen, const std::string& allowed) {

@@ -1,10 +1,10 @@
 #include "lanista/io/studyfile/tuning_reader.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 #include <vector>
 
+#include "lanista/base/text_cursor.h"
 #include "lanista/io/studyfile/plugin_reader.h"
 #include "lanista/io/studyfile/tuning.h"
 #include "lanista/search/tuning/adaptive_batch_rules.h"
@@ -53,20 +53,15 @@ void read_adaptive(const YAML::Node& node, const std::string& path, study::Study
   text.remove_prefix(kAdaptiveCall.size());
   if (!text.ends_with(')')) return wrong();
   text.remove_suffix(1);
+  TextCursor cursor(text, " ");
   std::vector<std::int64_t> values;
-  while (true) {
-    while (text.starts_with(' ')) text.remove_prefix(1);
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || value < 1 || value > study::kMaxBatch) return wrong();
-    values.push_back(value);
-    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-    while (text.starts_with(' ')) text.remove_prefix(1);
-    if (text.empty()) break;
-    if (text.front() != ';' && text.front() != ',') return wrong();
-    text.remove_prefix(1);
-  }
-  if (values.size() > 2) return wrong();
+  do {
+    cursor.skip_blanks();
+    const auto value = cursor.number<std::int64_t>(1);
+    if (!value || *value > study::kMaxBatch) return wrong();
+    values.push_back(*value);
+  } while (cursor.accept(";") || cursor.accept(","));
+  if (!cursor.rest().empty() || values.size() > 2) return wrong();
   if (!config.train.tune.name.empty()) return add_duplicate_setting(node, path, config, mistakes);
   if (values.size() == 2) config.data.batch = values.front();
   config.train.tune = {std::string(study::kAdaptive),

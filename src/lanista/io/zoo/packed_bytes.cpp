@@ -1,8 +1,9 @@
 #include "lanista/io/zoo/packed_bytes.h"
 
 #include <algorithm>
-#include <charconv>
 #include <concepts>
+
+#include "lanista/base/text_cursor.h"
 
 namespace lanista::zoo {
 namespace {
@@ -96,19 +97,17 @@ Result<Signature> signature_from_text(std::string_view text) {
   Signature out;
   const std::size_t end = std::min(text.find('\n'), text.size());
   out.kind = text.substr(0, end);
-  text.remove_prefix(end);
-  while (!text.empty()) {
-    text.remove_prefix(1);  // the end of the previous line
+  TextCursor cursor(text.substr(end), "");
+  while (cursor.accept("\n")) {
     auto& shape = out.shapes.emplace_back();
     std::int64_t elements = 1;
-    while (!text.empty() && text.front() != '\n') {
-      std::int64_t dim = 0;
-      const auto [next, error] = std::from_chars(text.data(), text.data() + text.size(), dim);
-      const bool fits = error == std::errc() && dim > 0 && !__builtin_mul_overflow(elements, dim, &elements) &&
-                        elements <= kMaxElements && next != text.data() + text.size() && *next == ',';
-      if (!fits) return Error{Code::kDataLoss, "a signature of the zoo is damaged: its shapes", ""};
-      shape.push_back(dim);
-      text.remove_prefix(static_cast<std::size_t>(next - text.data()) + 1);
+    while (!cursor.rest().empty() && cursor.peek() != '\n') {
+      const auto dim = cursor.number<std::int64_t>(1);
+      const bool fits = dim && !__builtin_mul_overflow(elements, *dim, &elements) && elements <= kMaxElements;
+      if (!fits || !cursor.accept(",")) {
+        return Error{Code::kDataLoss, "a signature of the zoo is damaged: its shapes", ""};
+      }
+      shape.push_back(*dim);
     }
     out.params += elements;
     if (out.shapes.size() > kMaxShapes || out.params > kMaxElements) {

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -17,6 +16,7 @@
 #include "lanista/base/file_location.h"
 #include "lanista/base/printable.h"
 #include "lanista/base/read_inside_folder.h"
+#include "lanista/base/text_cursor.h"
 
 namespace lanista::zoo {
 namespace {
@@ -252,11 +252,8 @@ bool is_temporary_weights_name(std::string_view name) {
 std::string temporary_weights_name() { return "tmp-" + std::to_string(::getpid()) + "-" + random_hex(); }
 
 bool has_writer_ended(std::string_view temporary_name) {
-  long process = 0;
-  const char* begin = temporary_name.data() + 4;
-  const auto [end, error] = std::from_chars(begin, temporary_name.data() + temporary_name.size(), process);
-  if (error != std::errc() || process <= 0 || process > INT32_MAX) return true;
-  return ::kill(static_cast<pid_t>(process), 0) != 0 && errno == ESRCH;
+  const auto process = TextCursor(temporary_name.substr(4)).number<pid_t>(1);
+  return !process || (::kill(*process, 0) != 0 && errno == ESRCH);
 }
 
 }  // namespace lanista::zoo

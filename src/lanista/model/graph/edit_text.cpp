@@ -24,9 +24,9 @@ Result<Edit> read_remove(LineReader& reader) {
 Result<Edit> read_input(LineReader& reader) {
   SetInput edit;
   LANISTA_ASSIGN(edit.node, reader.node_id());
-  reader.skip_space();
+  reader.skip_blanks();
   LANISTA_ASSIGN(edit.slot, reader.natural("an input number", kMaxNodeId));
-  LANISTA_TRY(reader.expect('='));
+  LANISTA_TRY(reader.expect("="));
   LANISTA_ASSIGN(edit.source, reader.port());
   return Edit(edit);
 }
@@ -35,7 +35,7 @@ Result<Edit> read_attr(LineReader& reader) {
   SetAttr edit;
   LANISTA_ASSIGN(edit.node, reader.node_id());
   LANISTA_ASSIGN(edit.name, reader.word("an attribute"));
-  LANISTA_TRY(reader.expect('='));
+  LANISTA_TRY(reader.expect("="));
   LANISTA_ASSIGN(edit.value, reader.value());
   return Edit(std::move(edit));
 }
@@ -64,7 +64,7 @@ Result<Edit> parse_edit(std::string_view text) {
     return LineReader(text, 1).error_at(end, "an edit is one line");
   }
   LineReader reader(text, 1);
-  reader.skip_space();
+  reader.skip_blanks();
   const std::size_t begin = reader.position();
   LANISTA_ASSIGN(const std::string verb, reader.word("put, remove, input or attr"));
   Result<Edit> edit = verb == "put"      ? read_put(reader)

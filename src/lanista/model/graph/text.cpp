@@ -23,7 +23,7 @@ std::string_view take_line(std::string_view& rest) {
 
 Result<NodeId> read_next_id(LineReader& reader) {
   LANISTA_TRY(reader.word("next_id"));
-  reader.skip_space();
+  reader.skip_blanks();
   LANISTA_ASSIGN(const std::uint32_t next, reader.natural("a node number", kMaxNodeId + 1));
   LANISTA_TRY(reader.expect_end());
   return NodeId{next};
@@ -77,7 +77,7 @@ Result<Graph> parse(std::string_view text) {
   for (std::size_t number = 1; !text.empty(); ++number) {
     LineReader reader(take_line(text), number);
     if (reader.at_end()) continue;
-    if (std::exchange(first, false) && reader.peek_word() == kNextId) {
+    if (std::exchange(first, false) && reader.peek_name() == kNextId) {
       LANISTA_ASSIGN(next_id, read_next_id(reader));
       continue;
     }

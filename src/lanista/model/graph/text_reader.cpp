@@ -5,19 +5,16 @@
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
 
-#include <charconv>
 #include <cmath>
 #include <utility>
 #include <vector>
 
+#include "lanista/base/parse_number.h"
 #include "lanista/base/utf8.h"
 #include "lanista/model/graph/size_limits.h"
 
 namespace lanista::graph {
 namespace {
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
 int hex_value(char c) {
   if (is_digit(c)) return c - '0';
@@ -33,28 +30,14 @@ Error LineReader::error_at(std::size_t at, const std::string& message) const {
 }
 
 std::string LineReader::seen() const {
-  return at_ < line_.size() ? in_quotes(line_.substr(at_, 1)) : std::string("the end of the line");
+  return rest().empty() ? std::string("the end of the line") : in_quotes(rest().substr(0, 1));
 }
 
-void LineReader::skip_space() {
-  while (peek() == ' ' || peek() == '\t' || peek() == '\r') ++at_;
-}
+bool LineReader::at_end() { return next_is("#") || rest().empty(); }
 
-bool LineReader::at_end() {
-  skip_space();
-  return at_ >= line_.size() || line_[at_] == '#';
-}
-
-bool LineReader::take(char c) {
-  skip_space();
-  if (at_ >= line_.size() || line_[at_] != c) return false;
-  ++at_;
-  return true;
-}
-
-Result<void> LineReader::expect(char c) {
-  if (take(c)) return {};
-  return error("expected " + in_quotes(std::string_view(&c, 1)) + ", found " + seen());
+Result<void> LineReader::expect(std::string_view token) {
+  if (accept(token)) return {};
+  return error("expected " + in_quotes(token) + ", found " + seen());
 }
 
 Result<void> LineReader::expect_end() {
@@ -62,34 +45,25 @@ Result<void> LineReader::expect_end() {
   return error("expected the end of the line, found " + seen());
 }
 
-std::string_view LineReader::peek_word() {
-  skip_space();
-  if (!is_letter(peek())) return {};
-  std::size_t end = at_;
-  while (end < line_.size() && (is_letter(line_[end]) || is_digit(line_[end]))) ++end;
-  return line_.substr(at_, end - at_);
-}
-
 Result<std::string> LineReader::word(std::string_view what) {
-  const std::string_view found = peek_word();
+  const std::string_view found = peek_name();
   if (found.empty()) return error("expected " + std::string(what) + ", found " + seen());
   if (found.size() > kMaxStringLength) return error(std::string(what) + " is longer than 4096 bytes");
-  at_ += found.size();
+  advance(found.size());
   return std::string(found);
 }
 
 Result<std::uint32_t> LineReader::natural(std::string_view what, std::uint32_t most) {
-  const std::size_t begin = at_;
-  while (is_digit(peek())) ++at_;
-  if (at_ == begin) return error("expected " + std::string(what) + ", found " + seen());
-  std::uint32_t value = 0;
-  const auto parsed = std::from_chars(line_.data() + begin, line_.data() + at_, value);
-  if (parsed.ec == std::errc() && value <= most) return value;
+  const std::size_t begin = position();
+  const std::string_view digits = read_while(is_digit);
+  if (digits.empty()) return error("expected " + std::string(what) + ", found " + seen());
+  const auto value = parse_number<std::uint32_t>(digits);
+  if (value && *value <= most) return *value;
   return error_at(begin, std::string(what) + " is larger than " + std::to_string(most));
 }
 
 Result<NodeId> LineReader::node_id() {
-  LANISTA_TRY(expect('%'));
+  LANISTA_TRY(expect("%"));
   LANISTA_ASSIGN(const std::uint32_t id, natural("a node number", kMaxNodeId));
   return NodeId{id};
 }
@@ -97,37 +71,38 @@ Result<NodeId> LineReader::node_id() {
 Result<Port> LineReader::port() {
   LANISTA_ASSIGN(const NodeId id, node_id());
   if (peek() != '.') return Port{id, 0};
-  ++at_;
+  advance(1);
   LANISTA_ASSIGN(const std::uint32_t slot, natural("an output number", kMaxNodeId));
   return Port{id, slot};
 }
 
 Result<std::string> LineReader::string() {
-  skip_space();
-  const std::size_t begin = at_;
-  if (peek() != '"') return error("expected a string in quotes, found " + seen());
+  skip_blanks();
+  const std::size_t begin = position();
+  if (!accept("\"")) return error("expected a string in quotes, found " + seen());
   std::string out;
-  for (++at_; at_ < line_.size(); ++at_) {
+  for (; !rest().empty(); advance(1)) {
     if (out.size() > kMaxStringLength) return error_at(begin, "the string is longer than 4096 bytes");
-    char c = line_[at_];
+    char c = peek();
     if (c == '"') {
-      ++at_;
+      advance(1);
       if (find_invalid_utf8(out) != std::string::npos) return error_at(begin, "the string is not UTF-8");
       return out;
     }
     if (c == '\\') {
-      const std::size_t escape = at_++;
+      const std::size_t escape = position();
+      advance(1);
       c = peek();
       if (c == 'n') {
         c = '\n';
       } else if (c == 't') {
         c = '\t';
       } else if (c == 'x') {
-        const int high = at_ + 1 < line_.size() ? hex_value(line_[at_ + 1]) : -1;
-        const int low = at_ + 2 < line_.size() ? hex_value(line_[at_ + 2]) : -1;
+        const int high = rest().size() > 1 ? hex_value(rest()[1]) : -1;
+        const int low = rest().size() > 2 ? hex_value(rest()[2]) : -1;
         if (high < 0 || low < 0) return error_at(escape, "\\x needs two hexadecimal digits");
         c = static_cast<char>(high * 16 + low);
-        at_ += 2;
+        advance(2);
       } else if (c != '"' && c != '\\') {
         return error_at(escape, "unknown escape; known: \\\" \\\\ \\n \\t \\xHH");
       }
@@ -138,67 +113,57 @@ Result<std::string> LineReader::string() {
 }
 
 Result<AttrValue> LineReader::number() {
-  const std::size_t begin = at_;
-  if (peek() == '-') ++at_;
-  const std::size_t digits = at_;
+  const std::size_t begin = position();
+  const bool negative = accept("-");
+  const std::size_t digits = position();
   bool real = false;
   while (is_digit(peek()) || peek() == '.' || peek() == 'e' || peek() == 'E' ||
-         ((peek() == '-' || peek() == '+') && (line_[at_ - 1] == 'e' || line_[at_ - 1] == 'E'))) {
+         ((peek() == '-' || peek() == '+') && (text()[position() - 1] == 'e' || text()[position() - 1] == 'E'))) {
     real = real || !is_digit(peek());
-    ++at_;
+    advance(1);
   }
-  const char* first = line_.data() + begin;
-  const char* last = line_.data() + at_;
-  if (at_ == digits) return error_at(begin, "expected a value, found " + (at_ == begin ? seen() : in_quotes("-")));
-  if (!real) {
-    std::int64_t value = 0;
-    const auto parsed = std::from_chars(first, last, value);
-    if (parsed.ec == std::errc() && parsed.ptr == last) return AttrValue(value);
-  } else {
-    double value = 0;
-    const auto parsed = std::from_chars(first, last, value);
-    if (parsed.ec == std::errc() && parsed.ptr == last && std::isfinite(value)) return AttrValue(value);
-  }
-  return error_at(begin, in_quotes(std::string_view(first, static_cast<std::size_t>(last - first))) +
-                             (real ? " is not a number" : " is not a 64-bit integer"));
+  if (position() == digits) return error_at(begin, "expected a value, found " + (negative ? in_quotes("-") : seen()));
+  const std::string_view number = text().substr(begin, position() - begin);
+  if (const auto value = parse_number<std::int64_t>(number)) return AttrValue(*value);
+  if (const auto value = parse_number<double>(number); value && real && std::isfinite(*value)) return AttrValue(*value);
+  return error_at(begin, in_quotes(number) + (real ? " is not a number" : " is not a 64-bit integer"));
 }
 
 Result<AttrValue> LineReader::list() {
   std::vector<std::int64_t> values;
-  LANISTA_TRY(expect('['));
-  if (take(']')) return AttrValue(std::move(values));
+  LANISTA_TRY(expect("["));
+  if (accept("]")) return AttrValue(std::move(values));
   do {
-    skip_space();
-    const std::size_t begin = at_;
+    skip_blanks();
+    const std::size_t begin = position();
     LANISTA_ASSIGN(const AttrValue value, number());
     const auto* integer = std::get_if<std::int64_t>(&value);
     if (integer == nullptr) return error_at(begin, "a list holds integers");
     if (values.size() == kMaxListLength) return error_at(begin, "a list has at most 64 elements");
     values.push_back(*integer);
-  } while (take(','));
-  LANISTA_TRY(expect(']'));
+  } while (accept(","));
+  LANISTA_TRY(expect("]"));
   return AttrValue(std::move(values));
 }
 
 Result<AttrValue> LineReader::value() {
-  skip_space();
-  if (peek() == '[') return list();
-  if (peek() == '"') {
+  if (next_is("[")) return list();
+  if (next_is("\"")) {
     LANISTA_ASSIGN(std::string text, string());
     return AttrValue(std::move(text));
   }
-  const std::string_view found = peek_word();
+  const std::string_view found = peek_name();
   if (found.empty()) return number();
   if (found != "true" && found != "false") {
     return error("unknown value " + in_quotes(found.substr(0, 64)) + "; strings must be in quotes");
   }
-  at_ += found.size();
+  advance(found.size());
   return AttrValue(found == "true");
 }
 
 Result<void> LineReader::argument(Node& node) {
-  skip_space();
-  const std::size_t begin = at_;
+  skip_blanks();
+  const std::size_t begin = position();
   if (peek() == '%') {
     if (!node.attrs.empty()) return error("inputs must be before attributes");
     if (node.inputs.size() == kMaxTextInputs) return error("a node has at most 64 inputs");
@@ -207,7 +172,7 @@ Result<void> LineReader::argument(Node& node) {
     return {};
   }
   LANISTA_ASSIGN(const std::string name, word("an input or an attribute"));
-  LANISTA_TRY(expect('='));
+  LANISTA_TRY(expect("="));
   LANISTA_ASSIGN(AttrValue given, value());
   if (node.attrs.find(name) != nullptr) return error_at(begin, "attribute " + name + " is given twice");
   if (static_cast<std::size_t>(node.attrs.end() - node.attrs.begin()) == kMaxAttrs) {
@@ -220,14 +185,14 @@ Result<void> LineReader::argument(Node& node) {
 Result<Node> LineReader::node() {
   Node node;
   LANISTA_ASSIGN(node.id, node_id());
-  LANISTA_TRY(expect('='));
+  LANISTA_TRY(expect("="));
   LANISTA_ASSIGN(node.op, word("an operator"));
-  LANISTA_TRY(expect('('));
-  if (!take(')')) {
+  LANISTA_TRY(expect("("));
+  if (!accept(")")) {
     do {
       LANISTA_TRY(argument(node));
-    } while (take(','));
-    LANISTA_TRY(expect(')'));
+    } while (accept(","));
+    LANISTA_TRY(expect(")"));
   }
   if (!at_end() && peek() == '"') {
     LANISTA_ASSIGN(node.label, string());

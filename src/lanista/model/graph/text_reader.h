@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "lanista/base/result.h"
+#include "lanista/base/text_cursor.h"
 #include "lanista/model/graph/graph.h"
 
 namespace lanista::graph {
@@ -13,22 +14,15 @@ namespace lanista::graph {
 ///
 /// Each function that returns a `Result`, except natural(), skips spaces, then consumes the text that it reads.
 /// Errors: kInvalidArgument for a text that does not fit, with "line:column" in `where`. Columns count bytes from 1.
-class LineReader {
+class LineReader : public TextCursor {
  public:
   /// Reads `line`, which must live as long as the reader. `number` is the line number for errors, from 1.
-  LineReader(std::string_view line, std::size_t number) : line_(line), number_(number) {}
+  LineReader(std::string_view line, std::size_t number) : TextCursor(line, " \t\r"), number_(number) {}
 
-  /// Consumes spaces, tabs and carriage returns at the current position.
-  void skip_space();
   /// Skips spaces. True if only a comment or nothing is left.
   bool at_end();
-  /// Skips spaces, and consumes the next character if it is `c`. True if it was.
-  bool take(char c);
-  /// Skips spaces and consumes `c`. Any other character is an error.
-  Result<void> expect(char c);
-  /// Skips spaces and returns the next identifier (letters, digits, underscores, no digit first), or an empty text. The
-  /// identifier is not consumed.
-  std::string_view peek_word();
+  /// Skips spaces and consumes `token`. Any other text is an error.
+  Result<void> expect(std::string_view token);
   /// Reads an identifier. `what` names the expected thing in the error message.
   Result<std::string> word(std::string_view what);
   /// Reads a decimal number without sign, which must be at most `most`. It does not skip spaces. `what` names the
@@ -49,22 +43,17 @@ class LineReader {
   Result<void> expect_end();
 
   /// Makes a kInvalidArgument error with this message at the current position.
-  Error error(const std::string& message) const { return error_at(at_, message); }
+  Error error(const std::string& message) const { return error_at(position(), message); }
   /// Makes a kInvalidArgument error with this message at byte `at` of the line, counted from 0.
   Error error_at(std::size_t at, const std::string& message) const;
-  /// The number of bytes of the line that are consumed.
-  std::size_t position() const { return at_; }
 
  private:
-  char peek() const { return at_ < line_.size() ? line_[at_] : '\0'; }
   Result<void> argument(Node& node);
   Result<AttrValue> number();
   Result<AttrValue> list();
   std::string seen() const;  ///< the next characters, for error messages
 
-  std::string_view line_;
   std::size_t number_;
-  std::size_t at_ = 0;
 };
 
 }  // namespace lanista::graph

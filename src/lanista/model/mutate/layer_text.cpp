@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "lanista/base/edit_distance.h"
+#include "lanista/base/text_cursor.h"
 #include "lanista/model/graph/text_reader.h"
 
 namespace lanista::mutate {
@@ -82,17 +83,11 @@ Result<void> check_layer(std::string_view text, const Replacement& layer, const 
   return Error{checked.error().code, invalid(text, message.substr(message.find(' ') + 1)).message, ""};
 }
 
-std::string_view trimmed(std::string_view text) {
-  while (text.starts_with(' ')) text.remove_prefix(1);
-  while (text.ends_with(' ')) text.remove_suffix(1);
-  return text;
-}
-
 }  // namespace
 
 Result<LayerText> LayerText::parse(std::string_view text, const std::vector<std::string>& captures) {
   LayerText layer;
-  layer.text_ = trimmed(text);
+  layer.text_ = trim(text, " ");
   if (layer.text_.empty()) return invalid(text, "a layer is missing");
   if (layer.text_.size() > kMaxText) return invalid(text, "is longer than 4096 bytes");
   layer.is_word_ = std::all_of(layer.text_.begin(), layer.text_.end(), is_name_letter);

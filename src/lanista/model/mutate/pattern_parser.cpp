@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "lanista/base/edit_distance.h"
+#include "lanista/base/text_cursor.h"
 #include "lanista/model/graph/text_reader.h"
 #include "lanista/model/mutate/op_words.h"
 #include "lanista/model/mutate/pattern.h"
@@ -31,18 +32,18 @@ bool has(const std::vector<std::string>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-class PatternParser {
+class PatternParser : private TextCursor {
  public:
-  PatternParser(std::string_view text, const graph::OpTable& ops) : text_(text), names_(ops) {}
+  PatternParser(std::string_view text, const graph::OpTable& ops) : TextCursor(text, " \t\r\n"), names_(ops) {}
 
   Result<Pattern> run() {
-    if (text_.size() > kMaxText) return error(0, "is longer than 4096 bytes");
-    skip_space();
-    if (at_ == text_.size()) return Pattern();
+    if (text().size() > kMaxText) return error(0, "is longer than 4096 bytes");
+    skip_blanks();
+    if (rest().empty()) return Pattern();
     LANISTA_ASSIGN(NodePattern first, step());
     Pattern pattern{std::move(first)};
-    for (std::size_t steps = 1; at_ < text_.size(); ++steps) {
-      const std::size_t begin = at_;
+    for (std::size_t steps = 1; !rest().empty(); ++steps) {
+      const std::size_t begin = position();
       const bool shared = take("->");
       if (!shared && !take(">>")) return error(begin, "expected &, as, >> or ->, found " + found());
       if (steps == Pattern::kMaxSteps) return error(begin, "a chain has at most 8 nodes");
@@ -55,7 +56,7 @@ class PatternParser {
  private:
   Error error(std::size_t at, const std::string& message) const {
     return Error{Code::kInvalidArgument,
-                 "in the pattern \"" + std::string(text_.substr(0, 256)) + "\", column " + std::to_string(at + 1) +
+                 "in the pattern \"" + std::string(text().substr(0, 256)) + "\", column " + std::to_string(at + 1) +
                      ": " + message,
                  ""};
   }
@@ -64,21 +65,17 @@ class PatternParser {
     const std::string near = nearest_name(name, known);
     return error(at, "unknown " + kind + " '" + name + "'" + (near.empty() ? "" : "; did you mean '" + near + "'?"));
   }
-  std::string found() const { return at_ == text_.size() ? "the end" : "'" + std::string(text_.substr(at_, 12)) + "'"; }
+  std::string found() const { return TextCursor::found(12, "the end"); }
 
-  void skip_space() { at_ = std::min(text_.find_first_not_of(" \t\r\n", at_), text_.size()); }
   bool take(std::string_view token) {
-    skip_space();
-    if (!text_.substr(at_).starts_with(token)) return false;
-    at_ += token.size();
-    skip_space();
-    return true;
+    const bool is_next = accept(token);
+    skip_blanks();
+    return is_next;
   }
   std::string word() {
-    graph::LineReader reader(text_.substr(at_), 1);
-    const std::string name(reader.peek_word());
-    at_ += name.size();
-    skip_space();
+    const std::string name(peek_name());
+    advance(name.size());
+    skip_blanks();
     return name;
   }
 
@@ -88,12 +85,12 @@ class PatternParser {
       LANISTA_ASSIGN(const NodePattern next, term());
       node = std::move(node) && next;
     }
-    const std::size_t begin = at_;
+    const std::size_t begin = position();
     if (word() != "as") {
-      at_ = begin;
+      move_to(begin);
       return node;
     }
-    const std::size_t at = at_;
+    const std::size_t at = position();
     std::string name = word();
     if (name.empty()) return error(at, "expected a name behind 'as', found " + found());
     if (has(captures_, name)) return error(at, "the name '" + name + "' is given twice");
@@ -102,44 +99,42 @@ class PatternParser {
   }
 
   Result<NodePattern> term() {
-    skip_space();
-    const std::size_t begin = at_;
+    skip_blanks();
+    const std::size_t begin = position();
     if (take("*")) return any();
-    if (text_.substr(at_).starts_with('%')) return id_term();
+    if (next_is("%")) return id_term();
     const std::string name = word();
     if (name.empty()) return error(begin, "a term is missing: found " + found());
-    if (name == "label" && text_.substr(at_).starts_with('(')) return label_term(begin);
+    if (name == "label" && next_is("(")) return label_term(begin);
     if (const auto relation = take_relation()) return attr_term(begin, name, *relation);
-    const std::size_t behind = at_;
+    const std::size_t behind = position();
     if (word() == "in") return list_term(begin, name);
-    at_ = behind;
+    move_to(behind);
     if (!has(names_.ops, name)) return unknown(begin, "term", name, names_.ops);
     return op(name);
   }
 
   Result<NodePattern> id_term() {
-    graph::LineReader reader(text_.substr(at_), 1);
+    graph::LineReader reader(rest(), 1);
     const auto id = reader.node_id();
-    if (!id) return error(at_, id.error().message);
-    at_ += reader.position();
-    skip_space();
+    if (!id) return error(position(), id.error().message);
+    advance(reader.position());
+    skip_blanks();
     return node(*id);
   }
 
   Result<NodePattern> label_term(std::size_t begin) {
-    const std::size_t end = text_.find(')', at_);
+    const std::size_t end = text().find(')', position());
     if (end == std::string_view::npos) return error(begin, "label( lacks its closing bracket");
-    std::string_view glob = text_.substr(at_ + 1, end - at_ - 1);
-    while (glob.starts_with(' ')) glob.remove_prefix(1);
-    while (glob.ends_with(' ')) glob.remove_suffix(1);
-    at_ = end + 1;
-    skip_space();
+    const std::string_view glob = trim(text().substr(position() + 1, end - position() - 1), " ");
+    move_to(end + 1);
+    skip_blanks();
     return label(std::string(glob));
   }
 
   std::optional<Comparison> take_relation() {
     // ">>" separates steps and is no relation; no relation starts like "->".
-    if (text_.substr(at_).starts_with(">>")) return std::nullopt;
+    if (next_is(">>")) return std::nullopt;
     if (take("==")) return Comparison::kEqual;
     if (take("!=")) return Comparison::kUnequal;
     if (take("<=")) return Comparison::kLessOrEqual;
@@ -157,33 +152,31 @@ class PatternParser {
 
   Result<NodePattern> list_term(std::size_t begin, const std::string& name) {
     if (!has(names_.attrs, name)) return unknown(begin, "attribute", name, names_.attrs);
-    if (!take("[")) return error(at_, "expected [VALUE, …] behind 'in', found " + found());
+    if (!take("[")) return error(position(), "expected [VALUE, …] behind 'in', found " + found());
     std::vector<graph::AttrValue> values;
     do {
       LANISTA_ASSIGN(graph::AttrValue one, value());
       values.push_back(std::move(one));
     } while (take(","));
-    if (!take("]")) return error(at_, "expected , or ], found " + found());
+    if (!take("]")) return error(position(), "expected , or ], found " + found());
     return one_of(attr(name), std::move(values));
   }
 
   Result<graph::AttrValue> value() {
-    const std::size_t begin = at_;
+    const std::size_t begin = position();
     const std::string bare = word();
     if (!bare.empty() && bare != "true" && bare != "false") return graph::AttrValue(bare);
-    at_ = begin;
-    graph::LineReader reader(text_.substr(at_), 1);
+    move_to(begin);
+    graph::LineReader reader(rest(), 1);
     auto read = reader.value();
     if (!read) return error(begin, read.error().message);
-    at_ += reader.position();
-    skip_space();
+    advance(reader.position());
+    skip_blanks();
     return read;
   }
 
-  std::string_view text_;
   Names names_;
   std::vector<std::string> captures_;
-  std::size_t at_ = 0;
 };
 
 }  // namespace

@@ -33,43 +33,50 @@ std::string found(const graph::Graph& model, const char* text) {
   return pattern ? found(model, *pattern) : pattern.error().message;
 }
 
+/// Texts of patterns, each with its matches or error message.
+using Cases = std::initializer_list<std::pair<std::string, std::string>>;
+
+void expect_found(const graph::Graph& model, Cases cases) {
+  for (const auto& [text, matches] : cases) EXPECT_EQ(found(model, text.c_str()), matches) << text;
+}
+
 TEST(Pattern, JoinsItsTerms) {
   const auto cnn = base_model("small-cnn");
 
-  EXPECT_EQ(found(cnn, ""), "0, 1, 2, 3, 4, 5, 6, 7, 8, 9");
-  EXPECT_EQ(found(cnn, "conv2d"), "1, 4");
-  EXPECT_EQ(found(cnn, "conv3x3&label(*2)"), "4");
-  EXPECT_EQ(found(cnn, " conv2d && label( stage? ) "), "1, 4");
-  EXPECT_EQ(found(cnn, "conv1x1"), "");
-  EXPECT_EQ(found(cnn, "relu & conv2d"), "");
-  EXPECT_EQ(found(cnn, "%4"), "4");
-  EXPECT_EQ(found(cnn, "* & label(stage*)"), "1, 4");
+  expect_found(cnn, {{"", "0, 1, 2, 3, 4, 5, 6, 7, 8, 9"},
+                     {"conv2d", "1, 4"},
+                     {"conv3x3&label(*2)", "4"},
+                     {" conv2d && label( stage? ) ", "1, 4"},
+                     {"conv1x1", ""},
+                     {"relu & conv2d", ""},
+                     {"%4", "4"},
+                     {"* & label(stage*)", "1, 4"}});
 }
 
 TEST(Pattern, ReadsAttributesWithTheirDefaults) {
   const auto model = residual_model();
 
-  EXPECT_EQ(found(model, "conv2d & kernel > 1"), "1, 4");
-  EXPECT_EQ(found(model, "kernel == 1"), "8");
-  EXPECT_EQ(found(model, "conv2d & kernel != 3"), "8");
-  EXPECT_EQ(found(model, "out in [12, 16, 24]"), "8, 9, 15");
-  EXPECT_EQ(found(model, "conv2d & groups == 1"), "1, 8");
-  EXPECT_EQ(found(model, "groups >= 2 & out < 9"), "4");
-  EXPECT_EQ(found(model, "padding == same & kernel >= 1 & conv2d"), "1, 4, 8");
-  EXPECT_EQ(found(model, "padding == same & stride == [2,2]"), "8, 9");
-  EXPECT_EQ(found(model, "bias == false"), "");
-  EXPECT_EQ(found(model, "dropout & p == 0.1"), "11");
+  expect_found(model, {{"conv2d & kernel > 1", "1, 4"},
+                       {"kernel == 1", "8"},
+                       {"conv2d & kernel != 3", "8"},
+                       {"out in [12, 16, 24]", "8, 9, 15"},
+                       {"conv2d & groups == 1", "1, 8"},
+                       {"groups >= 2 & out < 9", "4"},
+                       {"padding == same & kernel >= 1 & conv2d", "1, 4, 8"},
+                       {"padding == same & stride == [2,2]", "8, 9"},
+                       {"bias == false", ""},
+                       {"dropout & p == 0.1", "11"}});
 }
 
 TEST(Pattern, MatchesChainsWithSingleReaders) {
   const auto model = residual_model();
 
-  EXPECT_EQ(found(model, "conv2d as c >> batch_norm >> relu as r"), "1=c 2 3=r");
-  EXPECT_EQ(found(model, "relu >> conv2d"), "") << "the add reads the relu too";
-  EXPECT_EQ(found(model, "relu -> conv2d"), "3 4");
-  EXPECT_EQ(found(model, "relu -> *"), "3 4, 3 7");
-  EXPECT_EQ(found(model, "* >> add"), "6 7");
-  EXPECT_EQ(found(model, "linear >> * >> linear"), "15 16 17");
+  expect_found(model, {{"conv2d as c >> batch_norm >> relu as r", "1=c 2 3=r"},
+                       {"relu >> conv2d", ""},  // The add reads the relu too.
+                       {"relu -> conv2d", "3 4"},
+                       {"relu -> *", "3 4, 3 7"},
+                       {"* >> add", "6 7"},
+                       {"linear >> * >> linear", "15 16 17"}});
 }
 
 TEST(Pattern, MatchesCppNotation) {
@@ -87,28 +94,25 @@ TEST(Pattern, NeverMatchesRepairs) {
   const auto model = testing::model(
       "%0 = input(shape=[4])\n%1 = linear(%0, out=4) \"repair\"\n%2 = linear(%1, out=4)\n%3 = output(%2)\n");
 
-  EXPECT_EQ(found(model, "linear"), "2");
-  EXPECT_EQ(found(model, "linear >> linear"), "");
+  expect_found(model, {{"linear", "2"}, {"linear >> linear", ""}});
 }
 
 TEST(Pattern, ReportsPositionOfError) {
   const auto cnn = base_model("small-cnn");
-  const auto message = [&](const std::string& text) {
-    const std::string all = found(cnn, text.c_str());
-    const std::string head = "in the pattern \"" + text + "\", column ";
-    return all.starts_with(head) ? all.substr(head.size()) : all;
-  };
 
-  EXPECT_EQ(message("relu &"), "7: a term is missing: found the end");
-  EXPECT_EQ(message("relu >> "), "9: a term is missing: found the end");
-  EXPECT_EQ(message("relu & label(x"), "8: label( lacks its closing bracket");
-  EXPECT_EQ(message("gelo"), "1: unknown term 'gelo'; did you mean 'gelu'?");
-  EXPECT_EQ(message("conv2d & kernal > 1"), "10: unknown attribute 'kernal'; did you mean 'kernel'?");
-  EXPECT_EQ(message("conv2d & kernel in 3"), "20: expected [VALUE, …] behind 'in', found '3'");
-  EXPECT_EQ(message("conv2d as a >> relu as a"), "24: the name 'a' is given twice");
-  EXPECT_EQ(message("conv2d as >> relu"), "11: expected a name behind 'as', found '>> relu'");
-  EXPECT_EQ(message("conv2d relu"), "8: expected &, as, >> or ->, found 'relu'");
-  EXPECT_EQ(message("relu>>relu>>relu>>relu>>relu>>relu>>relu>>relu>>relu"), "47: a chain has at most 8 nodes");
+  for (const auto& [text, error] :
+       Cases{{"relu &", "7: a term is missing: found the end"},
+             {"relu >> ", "9: a term is missing: found the end"},
+             {"relu & label(x", "8: label( lacks its closing bracket"},
+             {"gelo", "1: unknown term 'gelo'; did you mean 'gelu'?"},
+             {"conv2d & kernal > 1", "10: unknown attribute 'kernal'; did you mean 'kernel'?"},
+             {"conv2d & kernel in 3", "20: expected [VALUE, …] behind 'in', found '3'"},
+             {"conv2d as a >> relu as a", "24: the name 'a' is given twice"},
+             {"conv2d as >> relu", "11: expected a name behind 'as', found '>> relu'"},
+             {"conv2d relu", "8: expected &, as, >> or ->, found 'relu'"},
+             {"relu>>relu>>relu>>relu>>relu>>relu>>relu>>relu>>relu", "47: a chain has at most 8 nodes"}}) {
+    EXPECT_EQ(found(cnn, text.c_str()), "in the pattern \"" + text + "\", column " + error);
+  }
 }
 
 TEST(Pattern, ParsesOrRejectsAnyText) {

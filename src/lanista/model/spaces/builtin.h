@@ -4,6 +4,8 @@
 
 namespace lanista::mutate {
 
+using enum OptionSpec::Kind;  // for the tables of options
+
 // Each function makes one entry of published_spaces().
 
 /// Returns the name, help, options and factory of the cell space of DARTS.

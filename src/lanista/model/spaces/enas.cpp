@@ -81,7 +81,6 @@ Result<Blueprint> macro(const graph::OpTable& ops, const ModelInterface& ends, c
 }  // namespace
 
 PublishedSpace enas_macro_space() {
-  using enum OptionSpec::Kind;
   return {"enas_macro",
           "layers in a row; each is one of six operators next to any set of the layers before it",
           "Pham et al., ICML'18, section 2.3",

@@ -25,35 +25,40 @@ std::string shown(const std::string& text) {
   return value ? space::value_text(*value) : value.error().message;
 }
 
+/// Formulas, each with its value or error message.
+void expect_shown(std::initializer_list<std::pair<std::string, std::string>> cases) {
+  for (const auto& [formula, expected] : cases) EXPECT_EQ(shown(formula), expected) << formula;
+}
+
 TEST(Formula, EvaluatesLikePython) {
-  EXPECT_EQ(shown("2 * width"), "64");
-  EXPECT_EQ(shown("2 + 3 * 4 ** 2"), "50");
-  EXPECT_EQ(shown("2 ** 3 ** 2"), "512");
-  EXPECT_EQ(shown("-2 ** 2"), "-4");
-  EXPECT_EQ(shown("2 ** -1"), "0.5");
-  EXPECT_EQ(shown("7 // 2"), "3");
-  EXPECT_EQ(shown("-7 // 2"), "-4");
-  EXPECT_EQ(shown("-7 % 3"), "2");
-  EXPECT_EQ(shown("7 % -3"), "-2");
-  EXPECT_EQ(shown("7 / 2"), "3.5");
-  EXPECT_EQ(shown("width * rate"), "8");
-  EXPECT_EQ(shown("min(width, 5, k)"), "3");
-  EXPECT_EQ(shown("max(width, 5.5)"), "32");
-  EXPECT_EQ(shown("round(7 / 2) + floor(2.9) + ceil(2.1)"), "9");
-  EXPECT_EQ(shown("(1 + 2) * (3 - 5)"), "-6");
-  EXPECT_EQ(shown("10 - 3 - 2"), "5");
+  expect_shown({{"2 * width", "64"},
+                {"2 + 3 * 4 ** 2", "50"},
+                {"2 ** 3 ** 2", "512"},
+                {"-2 ** 2", "-4"},
+                {"2 ** -1", "0.5"},
+                {"7 // 2", "3"},
+                {"-7 // 2", "-4"},
+                {"-7 % 3", "2"},
+                {"7 % -3", "-2"},
+                {"7 / 2", "3.5"},
+                {"width * rate", "8"},
+                {"min(width, 5, k)", "3"},
+                {"max(width, 5.5)", "32"},
+                {"round(7 / 2) + floor(2.9) + ceil(2.1)", "9"},
+                {"(1 + 2) * (3 - 5)", "-6"},
+                {"10 - 3 - 2", "5"}});
 }
 
 TEST(Formula, EvaluatesConditions) {
-  EXPECT_EQ(shown("16 if wide else 8"), "16");
-  EXPECT_EQ(shown("16 if not wide else 8 if k == 3 else 4"), "8");
-  EXPECT_EQ(shown("act == 'relu'"), "true");
-  EXPECT_EQ(shown("act != \"relu\" or k >= 3 and width < 33"), "true");
-  EXPECT_EQ(shown("k == 3.0"), "true");
-  EXPECT_EQ(shown("act == 3"), "false");
-  // Branches that are not selected are not looked up.
-  EXPECT_EQ(shown("1 if wide else unknown"), "1");
-  EXPECT_EQ(shown("wide or unknown"), "true");
+  expect_shown({{"16 if wide else 8", "16"},
+                {"16 if not wide else 8 if k == 3 else 4", "8"},
+                {"act == 'relu'", "true"},
+                {"act != \"relu\" or k >= 3 and width < 33", "true"},
+                {"k == 3.0", "true"},
+                {"act == 3", "false"},
+                // Branches that are not selected are not looked up.
+                {"1 if wide else unknown", "1"},
+                {"wide or unknown", "true"}});
 }
 
 TEST(Formula, ListsNamesItReads) {
@@ -63,28 +68,29 @@ TEST(Formula, ListsNamesItReads) {
 }
 
 TEST(Formula, ReportsParseErrorPosition) {
-  EXPECT_EQ(shown("2 *"), "formula \"2 *\", column 4: the formula ends too early");
-  EXPECT_EQ(shown("2 width"), "formula \"2 width\", column 3: 'width' does not belong here");
-  EXPECT_EQ(shown("2width"), "formula \"2width\", column 2: a name cannot begin with a digit");
-  EXPECT_EQ(shown("(2"), "formula \"(2\", column 3: expected ')'");
-  EXPECT_EQ(shown("1 if wide"), "formula \"1 if wide\", column 10: expected 'else'");
-  EXPECT_EQ(shown("a ? b"), "formula \"a ? b\", column 3: '?' does not belong here");
-  EXPECT_EQ(shown("sin(1)"),
-            "formula \"sin(1)\", column 4: 'sin' is no function; there are min, max, round, floor, ceil");
-  EXPECT_EQ(shown("floor(1, 2)"), "formula \"floor(1, 2)\", column 12: floor takes one number");
-  EXPECT_EQ(shown("'a"), "formula \"'a\", column 1: a text that does not end");
-  EXPECT_TRUE(shown(std::string(70, '(')).ends_with("column 65: nested more than 64 deep"));
+  const std::pair<std::string, std::string> cases[] = {
+      {"2 *", "4: the formula ends too early"},
+      {"2 width", "3: 'width' does not belong here"},
+      {"2width", "2: a name cannot begin with a digit"},
+      {"(2", "3: expected ')'"},
+      {"1 if wide", "10: expected 'else'"},
+      {"a ? b", "3: '?' does not belong here"},
+      {"sin(1)", "4: 'sin' is no function; there are min, max, round, floor, ceil"},
+      {"floor(1, 2)", "12: floor takes one number"},
+      {"'a", "1: a text that does not end"},
+      {std::string(70, '('), "65: nested more than 64 deep"}};
+  for (const auto& [formula, error] : cases) EXPECT_EQ(shown(formula), "formula \"" + formula + "\", column " + error);
 }
 
 TEST(Formula, ReportsEvaluationErrors) {
-  EXPECT_EQ(shown("k / 0"), "\"k / 0\": 3 / 0: division by zero");
-  EXPECT_EQ(shown("k % 0"), "\"k % 0\": 3 % 0: division by zero");
-  EXPECT_EQ(shown("10 ** 30"), "\"10 ** 30\": 10 ** 30 is beyond 64 bits");
-  EXPECT_EQ(shown("act * 2"), "\"act * 2\": relu * 2: only numbers have arithmetic");
-  EXPECT_EQ(shown("act < 2"), "\"act < 2\": relu < 2: only numbers have an order");
-  EXPECT_EQ(shown("1 if k else 2"), "\"1 if k else 2\": 3 is neither true nor false");
-  EXPECT_EQ(shown("1e300 * 1e300"), "\"1e300 * 1e300\": 1e+300 * 1e+300 is not a finite number");
-  EXPECT_EQ(shown("nothing"), "\"nothing\": no nothing");
+  expect_shown({{"k / 0", "\"k / 0\": 3 / 0: division by zero"},
+                {"k % 0", "\"k % 0\": 3 % 0: division by zero"},
+                {"10 ** 30", "\"10 ** 30\": 10 ** 30 is beyond 64 bits"},
+                {"act * 2", "\"act * 2\": relu * 2: only numbers have arithmetic"},
+                {"act < 2", "\"act < 2\": relu < 2: only numbers have an order"},
+                {"1 if k else 2", "\"1 if k else 2\": 3 is neither true nor false"},
+                {"1e300 * 1e300", "\"1e300 * 1e300\": 1e+300 * 1e+300 is not a finite number"},
+                {"nothing", "\"nothing\": no nothing"}});
 }
 
 TEST(Formula, SurvivesAnyText) {

@@ -9,7 +9,6 @@
 namespace lanista::mutate {
 namespace {
 
-using enum OptionSpec::Kind;
 using List = std::vector<std::int64_t>;
 
 constexpr std::size_t kMaxStages = 8;

@@ -166,7 +166,6 @@ Result<Blueprint> network(const graph::OpTable& ops, const ModelInterface& ends,
 }  // namespace
 
 PublishedSpace nasbench101_space() {
-  using enum OptionSpec::Kind;
   return {"nasbench101",
           "one cell in every place: any graph of at most seven vertices and nine edges (423,624 distinct cells)",
           "Ying et al., ICML'19, section 2",

@@ -98,7 +98,6 @@ Result<Blueprint> network(const graph::OpTable& ops, const ModelInterface& ends,
 }  // namespace
 
 PublishedSpace nasbench201_space() {
-  using enum OptionSpec::Kind;
   return {
       "nasbench201",
       "one cell in every place: one of five operators on each of six edges between four values (15,625 cells)",

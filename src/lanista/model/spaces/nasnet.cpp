@@ -15,7 +15,6 @@ std::vector<std::string> ops_of(std::string_view kind) {
 }
 
 std::vector<OptionSpec> options() {
-  using enum OptionSpec::Kind;
   auto all = spaces::cell_options();
   all.push_back({"ops",
                  kText,

@@ -87,7 +87,6 @@ Result<Blueprint> spos_network(const graph::OpTable& ops, const ModelInterface& 
 }  // namespace
 
 PublishedSpace spos_space() {
-  using enum OptionSpec::Kind;
   return {"spos",
           "each block a ShuffleNetV2 unit with kernel 3, 5 or 7, or its Xception form",
           "Guo et al., ECCV'20, section 4 (4,4,8,4 blocks: 4^20)",

@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "lanista/base/option_specs.h"
 #include "lanista/model/spaces/builtin.h"
 #include "lanista/model/spaces/network_blocks.h"
 
@@ -57,20 +58,14 @@ Result<Blueprint> network(const graph::OpTable& ops, const ModelInterface& ends,
 }  // namespace
 
 PublishedSpace transformer_space() {
-  using enum OptionSpec::Kind;
   return {"transformer",
           "pre-norm transformer: width, depth, and for each block its heads and MLP ratio",
           "Vaswani et al., NeurIPS'17; searched dimensions as in AutoFormer, Chen et al., ICCV'21, section 3",
           {{"width", kInt, 32, 8, 8192, {}, "features of a token; half and twice as many are tried too"},
            {"depth", kInt, 3, 1, 48, {}, "blocks, at most"},
-           {"causal",
-            kBool,
-            false,
-            {},
-            {},
-            {},
-            "a token reads only earlier ones, and the last gives the output; always with task=next_token, where "
-            "each token gives one"}},
+           flag_option("causal", false,
+                       "a token reads only earlier ones, and the last gives the output; always with task=next_token, "
+                       "where each token gives one")},
           {},
           network};
 }

@@ -28,7 +28,6 @@ Result<Blueprint> network(const graph::OpTable& ops, const ModelInterface& ends,
 }  // namespace
 
 PublishedSpace wide_deep_space() {
-  using enum OptionSpec::Kind;
   return {"wide_deep",
           "for tables: a linear model, a deep one, or the sum of both",
           "Cheng et al., DLRS'16, section 3 (without crossed columns)",

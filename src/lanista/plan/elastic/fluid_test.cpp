@@ -19,6 +19,17 @@ std::vector<double> values(const std::vector<Width>& widths) {
   return out;
 }
 
+Cluster random_cluster(Rng& rng) {
+  return cluster_of(rng.between(1, 40), std::int64_t{1} << rng.between(0, 3), rng.between(1, 6));
+}
+
+/// Seconds of 1 to `most` trials.
+std::vector<double> random_seconds(Rng& rng, std::int64_t most) {
+  std::vector<double> seconds(static_cast<std::size_t>(rng.between(1, most)));
+  for (double& each : seconds) each = rng.uniform(0.01, 5);
+  return seconds;
+}
+
 TEST(StaticWidths, MayExceedTheWorkers) {
   const std::vector<double> seconds{8, 4, 2, 1, 1};
 
@@ -35,10 +46,8 @@ TEST(StaticWidths, MayLeaveWorkersIdle) {
 TEST(StaticWidths, AreWithinTheLimits) {
   Rng rng(1);
   for (int round = 0; round < 300; ++round) {
-    const Cluster cluster = cluster_of(rng.between(1, 40), std::int64_t{1} << rng.between(0, 3), rng.between(1, 6));
-    std::vector<double> seconds;
-    const std::int64_t count = rng.between(1, 30);
-    for (std::int64_t i = 0; i < count; ++i) seconds.push_back(rng.uniform(0.01, 5));
+    const Cluster cluster = random_cluster(rng);
+    const std::vector<double> seconds = random_seconds(rng, 30);
 
     for (const Width& width : static_widths(seconds, cluster.workers, cluster)) {
       EXPECT_TRUE(width.workers >= 1 && width.workers <= cluster.widest);
@@ -58,15 +67,14 @@ TEST(WaterLevel, MatchesManualCalculations) {
 TEST(WaterLevel, FillsTheWorkersUnlessAllAreAtTheirWidest) {
   Rng rng(2);
   for (int round = 0; round < 300; ++round) {
-    const Cluster cluster = cluster_of(rng.between(1, 40), std::int64_t{1} << rng.between(0, 3), rng.between(1, 6));
-    std::vector<double> seconds;
-    const std::int64_t count = rng.between(1, 60);
-    for (std::int64_t i = 0; i < count; ++i) seconds.push_back(rng.uniform(0.01, 5));
+    const Cluster cluster = random_cluster(rng);
+    const std::vector<double> seconds = random_seconds(rng, 60);
 
     const auto level = water_level(seconds, cluster);
 
     const double narrowest = 1.0 / static_cast<double>(cluster.shares);
-    EXPECT_EQ(level.has_value(), narrowest * static_cast<double>(count) <= static_cast<double>(cluster.workers) + 1e-9);
+    EXPECT_EQ(level.has_value(),
+              narrowest * static_cast<double>(seconds.size()) <= static_cast<double>(cluster.workers) + 1e-9);
     if (!level) continue;
     double sum = 0;
     bool all_widest = true;

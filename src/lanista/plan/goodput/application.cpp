@@ -1,10 +1,10 @@
 #include "lanista/plan/goodput/application.h"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 
 #include "lanista/base/check.h"
+#include "lanista/base/parse_number.h"
 #include "lanista/plan/goodput/csv_columns.h"
 
 namespace lanista::goodput {
@@ -232,13 +232,12 @@ Result<Application> read_application(FileSystem& fs, const std::string& folder, 
   for (const std::string& file : files) {
     constexpr std::string_view kBefore = "validation-", kBehind = ".csv";
     if (!file.starts_with(kBefore) || !file.ends_with(kBehind)) continue;
-    std::int64_t batch = 0;
-    const char *begin = file.data() + kBefore.size(), *end = file.data() + file.size() - kBehind.size();
-    const auto [stop, error] = std::from_chars(begin, end, batch);
-    if (error != std::errc() || stop != end || batch < 1) {
+    const auto middle = std::string_view(file).substr(kBefore.size(), file.size() - kBefore.size() - kBehind.size());
+    const auto batch = parse_number<std::int64_t>(middle);
+    if (!batch || *batch < 1) {
       return Error{Code::kDataLoss, "validation-BATCH.csv needs a batch size in its name", path + "/" + file};
     }
-    LANISTA_ASSIGN(ValidationRun run, read_run(fs, path + "/" + file, batch));
+    LANISTA_ASSIGN(ValidationRun run, read_run(fs, path + "/" + file, *batch));
     runs.push_back(std::move(run));
   }
   if (runs.empty()) return Error{Code::kNotFound, "the folder has no validation-BATCH.csv", path};

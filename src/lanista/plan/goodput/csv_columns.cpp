@@ -1,8 +1,9 @@
 #include "lanista/plan/goodput/csv_columns.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
+
+#include "lanista/base/parse_number.h"
 
 namespace lanista::goodput {
 
@@ -30,13 +31,9 @@ Error CsvColumns::cell_error(std::size_t row, std::size_t column, const std::str
 }
 
 Result<double> CsvColumns::number(std::size_t row, std::size_t column, double least) const {
-  const std::string_view cell = text(row, column);
-  double value = 0;
-  const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
-  if (error != std::errc() || end != cell.data() + cell.size() || !std::isfinite(value) || value < least) {
-    return cell_error(row, column, "a number of at least " + std::to_string(least));
-  }
-  return value;
+  const auto value = parse_number<double>(text(row, column));
+  if (value && std::isfinite(*value) && *value >= least) return *value;
+  return cell_error(row, column, "a number of at least " + std::to_string(least));
 }
 
 Result<std::int64_t> CsvColumns::integer(std::size_t row, std::size_t column, std::int64_t least) const {

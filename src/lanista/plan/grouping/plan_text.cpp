@@ -1,9 +1,8 @@
 #include <algorithm>
-#include <charconv>
-#include <optional>
 #include <string>
 #include <utility>
 
+#include "lanista/base/text_cursor.h"
 #include "lanista/plan/grouping/plan.h"
 
 namespace lanista::plan {
@@ -29,34 +28,39 @@ void put_trials(std::string& text, const std::vector<TrialId>& trials) {
 }
 
 /// Reads the parts of a text, from its begin to its end.
-class PlanReader {
+class PlanReader : private TextCursor {
  public:
-  explicit PlanReader(std::string_view text) : text_(text) {}
+  explicit PlanReader(std::string_view text) : TextCursor(text, "") {}
 
-  bool at_end() const { return text_.empty(); }
+  /// Reads all groups and their trials, with "GROUP: " before the trials of each if they have numbers.
+  Result<std::vector<Regrouping::Part>> parts(bool have_numbers) {
+    std::vector<Regrouping::Part> parts;
+    while (!rest().empty()) {
+      if (accept(", ") == parts.empty()) return unexpected("a group");
+      Regrouping::Part part;
+      if (have_numbers) {
+        LANISTA_ASSIGN(part.group, group_after(parts));
+      }
+      LANISTA_ASSIGN(part.trials, trials());
+      parts.push_back(std::move(part));
+    }
+    std::ranges::sort(seen_);
+    const auto twice = std::ranges::adjacent_find(seen_);
+    if (twice != seen_.end()) return no_plan("lists trial " + std::to_string(twice->value) + " twice");
+    return parts;
+  }
+
+ private:
   Error unexpected(const std::string& expected) const {
-    return no_plan("has '" + std::string(text_.substr(0, 20)) + "' instead of " + expected);
+    return no_plan("has " + found(20, "''") + " instead of " + expected);
   }
-  /// Skips `word`. Returns false if the rest of the text does not begin with it.
-  bool skip(std::string_view word) {
-    if (!text_.starts_with(word)) return false;
-    text_.remove_prefix(word.size());
-    return true;
-  }
-  /// Skips the comma before each group except the first.
-  Result<void> begin_group() {
-    const bool is_first = std::exchange(is_first_, false);
-    if (skip(", ") == is_first) return unexpected("a group");
-    return {};
-  }
-  /// Reads a number; empty if there is none, or if it is below `least`.
-  template <class Number>
-  std::optional<Number> number(Number least) {
-    Number number = 0;
-    const auto read = std::from_chars(text_.data(), text_.data() + text_.size(), number);
-    if (read.ec != std::errc() || number < least) return std::nullopt;
-    text_.remove_prefix(static_cast<std::size_t>(read.ptr - text_.data()));
-    return number;
+  /// Reads the number of the group after `parts`, as "3: ".
+  Result<std::int64_t> group_after(const std::vector<Regrouping::Part>& parts) {
+    const auto group = number<std::int64_t>(0);
+    if (!group || !accept(": ")) return unexpected("the number of a group");
+    if (parts.empty() || parts.back().group < *group) return *group;
+    return no_plan("lists group " + std::to_string(*group) + " after group " + std::to_string(parts.back().group) +
+                   "; group numbers must be ascending");
   }
   /// Reads the trials of a group, as "1 5-8".
   Result<std::vector<TrialId>> trials() {
@@ -64,11 +68,10 @@ class PlanReader {
     do {
       const auto first = number<std::uint32_t>(1);
       if (!first) return unexpected("a trial number from 1 on");
-      const bool is_range = skip("-");
+      const bool is_range = accept("-");
       const auto last = is_range ? number<std::uint32_t>(1) : first;
       if (is_range && (!last || *last < *first || *last - *first < 2)) {
-        return no_plan("has '" + std::string(text_.substr(0, 20)) +
-                       "' instead of the end of a range of at least three trials");
+        return unexpected("the end of a range of at least three trials");
       }
       if (*last - *first >= kMostTrials - seen_.size()) {
         return no_plan("has more than " + std::to_string(kMostTrials) + " trials");
@@ -77,20 +80,10 @@ class PlanReader {
         trials.push_back(TrialId{static_cast<std::uint32_t>(number)});
         seen_.push_back(trials.back());
       }
-    } while (skip(" "));
+    } while (accept(" "));
     return trials;
   }
-  /// Checks that no trial is listed twice.
-  Result<void> end() {
-    std::ranges::sort(seen_);
-    const auto twice = std::ranges::adjacent_find(seen_);
-    if (twice != seen_.end()) return no_plan("lists trial " + std::to_string(twice->value) + " twice");
-    return {};
-  }
 
- private:
-  std::string_view text_;
-  bool is_first_ = true;
   std::vector<TrialId> seen_;
 };
 
@@ -106,14 +99,9 @@ std::string plan_text(const GroupPlan& plan) {
 }
 
 Result<GroupPlan> plan_from_text(std::string_view text) {
+  LANISTA_ASSIGN(auto parts, PlanReader(text).parts(false));
   GroupPlan plan;
-  PlanReader reader(text);
-  while (!reader.at_end()) {
-    LANISTA_TRY(reader.begin_group());
-    LANISTA_ASSIGN(auto trials, reader.trials());
-    plan.groups.push_back({std::move(trials)});
-  }
-  LANISTA_TRY(reader.end());
+  for (Regrouping::Part& part : parts) plan.groups.push_back({std::move(part.trials)});
   return plan;
 }
 
@@ -128,21 +116,8 @@ std::string regrouping_text(const Regrouping& changes) {
 }
 
 Result<Regrouping> regrouping_from_text(std::string_view text) {
-  Regrouping changes;
-  PlanReader reader(text);
-  while (!reader.at_end()) {
-    LANISTA_TRY(reader.begin_group());
-    const auto group = reader.number<std::int64_t>(0);
-    if (!group || !reader.skip(": ")) return reader.unexpected("the number of a group");
-    if (!changes.parts.empty() && changes.parts.back().group >= *group) {
-      return no_plan("lists group " + std::to_string(*group) + " after group " +
-                     std::to_string(changes.parts.back().group) + "; group numbers must be ascending");
-    }
-    LANISTA_ASSIGN(auto trials, reader.trials());
-    changes.parts.push_back({*group, std::move(trials)});
-  }
-  LANISTA_TRY(reader.end());
-  return changes;
+  LANISTA_ASSIGN(auto parts, PlanReader(text).parts(true));
+  return Regrouping{std::move(parts)};
 }
 
 }  // namespace lanista::plan

@@ -1,12 +1,13 @@
 #include "lanista/plan/pipeline/model_file.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <stdexcept>
 #include <string>
 
 #include "lanista/base/json_object.h"
+#include "lanista/base/parse_number.h"
+#include "lanista/base/text_cursor.h"
 
 namespace lanista::pipeline {
 namespace {
@@ -57,11 +58,9 @@ std::vector<std::string_view> words_of(std::string_view line) {
   return words;
 }
 
-/// Reads "node12" as 12. Returns false for other text.
-bool node_number(std::string_view word, std::uint32_t* number) {
-  if (!word.starts_with("node")) return false;
-  const auto [end, error] = std::from_chars(word.data() + 4, word.data() + word.size(), *number);
-  return error == std::errc{} && end == word.data() + word.size();
+/// Reads "node12" as 12. Returns nullopt for other text.
+std::optional<std::uint32_t> node_number(std::string_view word) {
+  return word.starts_with("node") ? parse_number<std::uint32_t>(word.substr(4)) : std::nullopt;
 }
 
 /// Reads the number after "key=", or the sum of a list in brackets ("[1.0; 2.0]"). Returns false if there is none.
@@ -72,14 +71,11 @@ bool number_of(std::string_view word, std::string_view key, double* sum) {
   const bool list = rest.starts_with('[');
   if (list) rest = rest.substr(1, rest.find(']') - 1);
   *sum = 0;
-  while (!rest.empty()) {
-    double number = 0;
-    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
-    if (error != std::errc{}) return false;
-    *sum += number;
-    rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
+  for (TextCursor cursor(rest, "; "); !cursor.rest().empty(); cursor.skip_blanks()) {
+    const auto number = cursor.number<double>();
+    if (!number) return false;
+    *sum += *number;
     if (!list) break;
-    while (rest.starts_with(';') || rest.starts_with(' ')) rest.remove_prefix(1);
   }
   return true;
 }
@@ -179,13 +175,12 @@ Result<Model> read_pipedream_profile(std::string_view text, std::int64_t batch) 
     const std::string rank = "line " + std::to_string(line_number);
     const bool edge = line.starts_with('\t');
     const auto words = words_of(edge ? line.substr(1) : line);
-    std::uint32_t from = 0, to = 0;
-    if (!node_number(words[0], &from))
-      return invalid_model(rank, "the line must begin with a node, as \"node4 -- ...\"");
+    const auto from = node_number(words[0]);
+    if (!from) return invalid_model(rank, "the line must begin with a node, as \"node4 -- ...\"");
     if (edge) {
-      if (words.size() < 2 || !node_number(words[1], &to))
-        return invalid_model(rank, "allowed is \"\\tnode4 -- node5\"");
-      read.push_back({from, to});
+      const auto to = words.size() < 2 ? std::nullopt : node_number(words[1]);
+      if (!to) return invalid_model(rank, "allowed is \"\\tnode4 -- node5\"");
+      read.push_back({*from, *to});
       continue;
     }
     Operator op;
@@ -195,9 +190,9 @@ Result<Model> read_pipedream_profile(std::string_view text, std::int64_t batch) 
                            "activation_size=..., parameter_size=...\"");
     }
     op.name = std::string(words[0]) + " " + std::string(words[1]);
-    if (!known.emplace(from, !words[1].starts_with("Input")).second)
-      return invalid_model(rank, "node" + std::to_string(from) + " is listed twice");
-    if (known[from]) nodes.emplace(from, std::move(op));
+    if (!known.emplace(*from, !words[1].starts_with("Input")).second)
+      return invalid_model(rank, "node" + std::to_string(*from) + " is listed twice");
+    if (known[*from]) nodes.emplace(*from, std::move(op));
   }
   Model model;
   model.name = "pipedream profile";

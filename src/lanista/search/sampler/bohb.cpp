@@ -37,18 +37,16 @@ struct BohbSettings {
 /// ever good.
 class Bohb final : public LearningSampler<BohbSettings> {
  public:
-  Bohb(const Context& context, const BohbSettings& settings)
-      : LearningSampler(context, settings), decisions_(context, false) {
+  Bohb(const Context& context, const BohbSettings& settings, std::string_view name)
+      : LearningSampler(context, settings, name), decisions_(context, false) {
     for (const auto& group : decisions_.groups()) {
       const auto* choice = std::get_if<space::Categorical>(&decisions_.domain(group[0]));
       levels_.push_back(choice == nullptr ? 0 : choice->values.size());
     }
   }
-  std::string_view name() const override { return "bohb"; }
 
  protected:
-  Result<std::optional<study::Proposal>> next(std::uint64_t, const Rng& rng,
-                                              const DuplicateFilter& duplicates) const override {
+  NextProposal next(std::uint64_t, const Rng& rng, const DuplicateFilter& duplicates) const override {
     Rng coin = rng.split("coin");
     if (coin.bernoulli(settings_.random_fraction) || model() == nullptr)
       return random_unique(proposal_sampler_, rng, duplicates);

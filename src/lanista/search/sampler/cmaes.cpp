@@ -44,8 +44,7 @@ class CmaEsSearch final : public ReplayableSampler {
   std::string_view name() const override { return "cmaes"; }
 
  protected:
-  Result<std::optional<study::Proposal>> next(std::uint64_t, const Rng& rng,
-                                              const DuplicateFilter& duplicates) const override {
+  NextProposal next(std::uint64_t, const Rng& rng, const DuplicateFilter& duplicates) const override {
     if (!search_) return random_unique(proposal_sampler_, rng, duplicates);
     return unique_or_random(proposal_sampler_, rng, duplicates, rng, [this](const Rng& r) { return propose(r); });
   }

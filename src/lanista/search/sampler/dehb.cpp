@@ -242,8 +242,7 @@ class DehbSearch final : public ReplayableSampler {
   std::unique_ptr<Halving> own_halving() const override { return std::make_unique<DehbHalving>(state_); }
 
  protected:
-  Result<std::optional<study::Proposal>> next(std::uint64_t, const Rng& rng,
-                                              const DuplicateFilter& duplicates) const override {
+  NextProposal next(std::uint64_t, const Rng& rng, const DuplicateFilter& duplicates) const override {
     const DehbPlan::RungEntry entry = state_->upcoming(duplicates.group().size());
     if (state_->decisions().size() == 0 || !state_->child(entry, step_, rng))
       return random_unique(proposal_sampler_, rng, duplicates);

@@ -36,6 +36,9 @@ class DuplicateFilter {
   std::unordered_set<Digest> fresh_;
 };
 
+/// A proposal, or nothing if the space is exhausted.
+using NextProposal = Result<std::optional<study::Proposal>>;
+
 /// Base class of the built-in samplers. It records the study::run_key of each proposal, so that `next` can avoid it.
 ///
 /// A derived class implements `next`, and `fold_event` if it learns from results. Whether a result of `next` is a
@@ -52,8 +55,7 @@ class ReplayableSampler : public Sampler {
   ///
   /// `duplicates` must allow it. All random numbers come from `rng`, which belongs to this index. Errors:
   /// kResourceExhausted (all samples were rejected, but the space may have new points).
-  virtual Result<std::optional<study::Proposal>> next(std::uint64_t index, const Rng& rng,
-                                                      const DuplicateFilter& duplicates) const = 0;
+  virtual NextProposal next(std::uint64_t index, const Rng& rng, const DuplicateFilter& duplicates) const = 0;
   /// Updates the state of the derived class by an event.
   virtual void fold_event(const study::Event& event) { static_cast<void>(event); }
 

@@ -56,11 +56,9 @@ class ResampleChooser final : public space::Chooser {
 class Evolution final : public LearningSampler<Settings> {
  public:
   using LearningSampler::LearningSampler;
-  std::string_view name() const override { return "evolution"; }
 
  protected:
-  Result<std::optional<study::Proposal>> next(std::uint64_t index, const Rng& rng,
-                                              const DuplicateFilter& duplicates) const override {
+  NextProposal next(std::uint64_t index, const Rng& rng, const DuplicateFilter& duplicates) const override {
     if (index >= static_cast<std::uint64_t>(settings_.population) && can_vary() && !members_.empty()) {
       const std::vector<std::int64_t> ranks = ranks_at_equal_fidelity(members_);
       return unique_or_random(proposal_sampler_, rng, duplicates, rng.split("child"),

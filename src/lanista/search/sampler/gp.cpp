@@ -36,17 +36,16 @@ constexpr std::int64_t kLocalSteps = 60;  ///< Steps from each start.
 /// random.
 class GaussianProcessSearch final : public LearningSampler<Settings> {
  public:
-  GaussianProcessSearch(const Context& context, const Settings& settings) : LearningSampler(context, settings) {
+  GaussianProcessSearch(const Context& context, const Settings& settings, std::string_view name)
+      : LearningSampler(context, settings, name) {
     unordered_.push_back(true);  // The base model.
     for (const space::Parameter& parameter : context.params.parameters()) {
       unordered_.push_back(std::holds_alternative<space::Categorical>(parameter.domain));
     }
   }
-  std::string_view name() const override { return "gp"; }
 
  protected:
-  Result<std::optional<study::Proposal>> next(std::uint64_t, const Rng& rng,
-                                              const DuplicateFilter& duplicates) const override {
+  NextProposal next(std::uint64_t, const Rng& rng, const DuplicateFilter& duplicates) const override {
     if (static_cast<std::int64_t>(seen_.size()) >= settings_.startup) {
       std::uint64_t i = 0;
       for (const Candidate& candidate : ranked(rng, duplicates)) {

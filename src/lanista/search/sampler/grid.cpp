@@ -19,8 +19,7 @@ class GridSearch final : public ReplayableSampler {
   std::string_view name() const override { return "grid"; }
 
  protected:
-  Result<std::optional<study::Proposal>> next(std::uint64_t, const Rng&,
-                                              const DuplicateFilter& duplicates) const override {
+  NextProposal next(std::uint64_t, const Rng&, const DuplicateFilter& duplicates) const override {
     std::int64_t barren = 0;
     for (std::uint64_t i = cursor_; i < end_; ++i) {
       auto proposal = proposal_sampler_.grid_point(i, grain_);

@@ -2,6 +2,8 @@
 
 #include <functional>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,12 +17,17 @@ namespace lanista::search {
 template <class Settings>
 class LearningSampler : public ReplayableSampler {
  public:
-  /// A sampler of `context` with these settings.
-  LearningSampler(const Context& context, const Settings& settings)
+  /// A sampler of `context` with these settings. `name` is that of its plugin.
+  LearningSampler(const Context& context, const Settings& settings, std::string_view name)
       : ReplayableSampler(context),
+        name_(name),
         settings_(settings),
         proposal_sampler_(context, settings.mutations),
         history_(context) {}
+  std::string_view name() const final { return name_; }
+
+ private:
+  std::string name_;
 
  protected:
   Settings settings_;
@@ -48,12 +55,12 @@ StrategyPlugin learning_plugin(std::string name, std::string help, std::vector<S
   StrategyPlugin plugin{std::move(name), std::move(help), {}, {}};
   for (const Setting<Settings>& setting : table) plugin.options.push_back(setting.spec);
   plugin.options.push_back(mutation_count_option());
-  plugin.make = [table = std::move(table)](const Context& context,
-                                           const Options& options) -> Result<std::unique_ptr<Sampler>> {
+  plugin.make = [name = plugin.name, table = std::move(table)](
+                    const Context& context, const Options& options) -> Result<std::unique_ptr<Sampler>> {
     Settings settings;
     for (const Setting<Settings>& setting : table) setting.read(options, settings);
     LANISTA_ASSIGN(settings.mutations, mutation_count(options));
-    return std::unique_ptr<Sampler>(std::make_unique<Search>(context, settings));
+    return std::unique_ptr<Sampler>(std::make_unique<Search>(context, settings, name));
   };
   return plugin;
 }

@@ -61,11 +61,9 @@ class NeighbourChooser final : public space::Chooser {
 class LocalSearch final : public LearningSampler<Settings> {
  public:
   using LearningSampler::LearningSampler;
-  std::string_view name() const override { return "local_search"; }
 
  protected:
-  Result<std::optional<study::Proposal>> next(std::uint64_t index, const Rng& rng,
-                                              const DuplicateFilter& duplicates) const override {
+  NextProposal next(std::uint64_t index, const Rng& rng, const DuplicateFilter& duplicates) const override {
     const auto num_in_climb = static_cast<std::int64_t>(index - first_);
     if (top_ && num_in_climb >= settings_.starts) {
       // If all neighbours are known, the proposal is random. It counts towards the patience as well.

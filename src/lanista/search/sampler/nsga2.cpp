@@ -50,11 +50,9 @@ class CrossChooser final : public space::Chooser {
 class Nsga2 final : public LearningSampler<Settings> {
  public:
   using LearningSampler::LearningSampler;
-  std::string_view name() const override { return "nsga2"; }
 
  protected:
-  Result<std::optional<study::Proposal>> next(std::uint64_t index, const Rng& rng,
-                                              const DuplicateFilter& duplicates) const override {
+  NextProposal next(std::uint64_t index, const Rng& rng, const DuplicateFilter& duplicates) const override {
     if (index >= static_cast<std::uint64_t>(settings_.population) && !members_.empty()) {
       return unique_or_random(proposal_sampler_, rng, duplicates, rng.split("child"),
                               [this](const Rng& r) { return child(r); });

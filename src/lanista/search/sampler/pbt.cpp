@@ -237,8 +237,7 @@ class Pbt final : public ReplayableSampler {
   std::unique_ptr<Halving> own_halving() const override { return std::make_unique<PbtHalving>(population_); }
 
  protected:
-  Result<std::optional<study::Proposal>> next(std::uint64_t, const Rng& rng,
-                                              const DuplicateFilter& duplicates) const override {
+  NextProposal next(std::uint64_t, const Rng& rng, const DuplicateFilter& duplicates) const override {
     return random_unique(proposal_sampler_, rng, duplicates);
   }
   void fold_event(const study::Event& event) override { population_->observe(event); }

@@ -78,13 +78,11 @@ class PolicyChooser final : public space::Chooser {
 /// matter.
 class PolicyGradient final : public LearningSampler<Settings> {
  public:
-  PolicyGradient(const Context& context, const Settings& settings)
-      : LearningSampler(context, settings), decisions_(context, false) {}
-  std::string_view name() const override { return "policy_gradient"; }
+  PolicyGradient(const Context& context, const Settings& settings, std::string_view name)
+      : LearningSampler(context, settings, name), decisions_(context, false) {}
 
  protected:
-  Result<std::optional<study::Proposal>> next(std::uint64_t, const Rng& rng,
-                                              const DuplicateFilter& duplicates) const override {
+  NextProposal next(std::uint64_t, const Rng& rng, const DuplicateFilter& duplicates) const override {
     return unique_or_random(proposal_sampler_, rng, duplicates, rng.split("policy"),
                             [this](const Rng& r) { return policy_proposal(r); });
   }

@@ -33,7 +33,7 @@ std::uint64_t ProposalSampler::num_grid_points(std::int64_t grain) const {
   return count < 0x1p63 ? static_cast<std::uint64_t>(count) : std::uint64_t{1} << 63;
 }
 
-Result<std::optional<study::Proposal>> ProposalSampler::grid_point(std::uint64_t i, std::int64_t grain) const {
+NextProposal ProposalSampler::grid_point(std::uint64_t i, std::int64_t grain) const {
   space::GridChooser choose(i, grain);
   const auto base = choose.index("base", static_cast<std::int64_t>(bases_.size()));
   space::Sample sample = params_.sample(choose);
@@ -110,9 +110,10 @@ Result<study::Proposal> first_unique(const Rng& rng, const DuplicateFilter& dupl
                ""};
 }
 
-Result<std::optional<study::Proposal>> first_unique_or_remaining(
-    const ProposalSampler& proposal_sampler, const Rng& rng, const DuplicateFilter& duplicates,
-    const std::function<Result<study::Proposal>(const Rng&)>& sample_next, std::int64_t repeat) {
+NextProposal first_unique_or_remaining(const ProposalSampler& proposal_sampler, const Rng& rng,
+                                       const DuplicateFilter& duplicates,
+                                       const std::function<Result<study::Proposal>(const Rng&)>& sample_next,
+                                       std::int64_t repeat) {
   const auto repeated = [repeat](auto found) {
     if (found) found->repeat = repeat;
     return found;
@@ -133,15 +134,14 @@ Result<std::optional<study::Proposal>> first_unique_or_remaining(
   return repeated(std::move(chosen));
 }
 
-Result<std::optional<study::Proposal>> random_unique(const ProposalSampler& proposal_sampler, const Rng& rng,
-                                                     const DuplicateFilter& duplicates) {
+NextProposal random_unique(const ProposalSampler& proposal_sampler, const Rng& rng, const DuplicateFilter& duplicates) {
   return first_unique_or_remaining(proposal_sampler, rng.split("random"), duplicates,
                                    [&](const Rng& r) { return proposal_sampler.random(r); });
 }
 
-Result<std::optional<study::Proposal>> unique_or_random(
-    const ProposalSampler& proposal_sampler, const Rng& rng, const DuplicateFilter& duplicates, const Rng& own,
-    const std::function<Result<study::Proposal>(const Rng&)>& sample_next) {
+NextProposal unique_or_random(const ProposalSampler& proposal_sampler, const Rng& rng,
+                              const DuplicateFilter& duplicates, const Rng& own,
+                              const std::function<Result<study::Proposal>(const Rng&)>& sample_next) {
   auto found = first_unique(own, duplicates, sample_next);
   if (found) return std::optional(*std::move(found));
   if (found.error().code != Code::kResourceExhausted) return std::move(found).error();

@@ -63,7 +63,7 @@ class ProposalSampler {
   std::uint64_t num_grid_points(std::int64_t grain) const;
   /// Returns grid point i, counted from 0 in a fixed order, or nullopt if it is empty. Errors: kNotApplicable if it
   /// makes no model.
-  Result<std::optional<study::Proposal>> grid_point(std::uint64_t i, std::int64_t grain) const;
+  NextProposal grid_point(std::uint64_t i, std::int64_t grain) const;
   /// True if the space has no mutations, finite domains and at most kMaxRandomAttempts grid points.
   bool is_enumerable() const { return is_enumerable_; }
 
@@ -90,19 +90,19 @@ Result<study::Proposal> first_unique(const Rng& rng, const DuplicateFilter& dupl
 /// The proposal gets Proposal::repeat = `repeat`. Above 0 it is a further training of decisions that were trained
 /// before. Errors: kResourceExhausted after kMaxRandomAttempts samples of a space that is not enumerable, other errors
 /// of `sample_next`.
-Result<std::optional<study::Proposal>> first_unique_or_remaining(
-    const ProposalSampler& proposal_sampler, const Rng& rng, const DuplicateFilter& duplicates,
-    const std::function<Result<study::Proposal>(const Rng&)>& sample_next, std::int64_t repeat = 0);
+NextProposal first_unique_or_remaining(const ProposalSampler& proposal_sampler, const Rng& rng,
+                                       const DuplicateFilter& duplicates,
+                                       const std::function<Result<study::Proposal>(const Rng&)>& sample_next,
+                                       std::int64_t repeat = 0);
 
 /// Returns a random proposal that is allowed, from a stream of `rng`, or nullopt if the space is exhausted. Errors:
 /// kResourceExhausted after kMaxRandomAttempts samples of a space that is not enumerable.
-Result<std::optional<study::Proposal>> random_unique(const ProposalSampler& proposal_sampler, const Rng& rng,
-                                                     const DuplicateFilter& duplicates);
+NextProposal random_unique(const ProposalSampler& proposal_sampler, const Rng& rng, const DuplicateFilter& duplicates);
 /// Returns the first allowed result of `sample_next` with streams of `own`. If all kMaxAttempts results are rejected,
 /// it returns the result of random_unique with `rng`. Errors: those of random_unique, and those of `sample_next` except
 /// kNotApplicable.
-Result<std::optional<study::Proposal>> unique_or_random(
-    const ProposalSampler& proposal_sampler, const Rng& rng, const DuplicateFilter& duplicates, const Rng& own,
-    const std::function<Result<study::Proposal>(const Rng&)>& sample_next);
+NextProposal unique_or_random(const ProposalSampler& proposal_sampler, const Rng& rng,
+                              const DuplicateFilter& duplicates, const Rng& own,
+                              const std::function<Result<study::Proposal>(const Rng&)>& sample_next);
 
 }  // namespace lanista::search

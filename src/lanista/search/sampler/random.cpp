@@ -19,8 +19,7 @@ class RandomSearch final : public ReplayableSampler {
   std::string_view name() const override { return "random"; }
 
  protected:
-  Result<std::optional<study::Proposal>> next(std::uint64_t index, const Rng& rng,
-                                              const DuplicateFilter& duplicates) const override {
+  NextProposal next(std::uint64_t index, const Rng& rng, const DuplicateFilter& duplicates) const override {
     const auto sample_next = [this](const Rng& r) { return proposal_sampler_.random(r); };
     auto found = first_unique_or_remaining(proposal_sampler_, rng, duplicates, sample_next, repeat_);
     // The next round has a proposal, unless the group under construction has used it up. An empty space has none.

@@ -38,8 +38,7 @@ class SobolSearch final : public ReplayableSampler {
 
  protected:
   /// A point that gives nothing new is skipped for good: the cursor is after the last point that was proposed.
-  Result<std::optional<study::Proposal>> next(std::uint64_t, const Rng& rng,
-                                              const DuplicateFilter& duplicates) const override {
+  NextProposal next(std::uint64_t, const Rng& rng, const DuplicateFilter& duplicates) const override {
     std::uint64_t i = cursor_;
     auto proposal = first_unique(
         context().rng, duplicates, [&](const Rng&) { return at(i++); }, max_attempts());

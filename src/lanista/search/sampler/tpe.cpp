@@ -26,13 +26,11 @@ struct Settings {
 /// together form a group with its own densities, made from the trials that have them.
 class Tpe final : public LearningSampler<Settings> {
  public:
-  Tpe(const Context& context, const Settings& settings)
-      : LearningSampler(context, settings), decisions_(context, settings.multivariate) {}
-  std::string_view name() const override { return "tpe"; }
+  Tpe(const Context& context, const Settings& settings, std::string_view name)
+      : LearningSampler(context, settings, name), decisions_(context, settings.multivariate) {}
 
  protected:
-  Result<std::optional<study::Proposal>> next(std::uint64_t, const Rng& rng,
-                                              const DuplicateFilter& duplicates) const override {
+  NextProposal next(std::uint64_t, const Rng& rng, const DuplicateFilter& duplicates) const override {
     if (static_cast<std::int64_t>(ended_.size()) >= settings_.startup && decisions_.size() > 0) {
       const Split split = split_rows(duplicates);
       Models models;

@@ -1,40 +1,40 @@
 #include "lanista/search/study/constraint.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <utility>
+
+#include "lanista/base/expression_reader.h"
 
 namespace lanista::study {
 namespace {
 
 constexpr std::size_t kLongest = 1000;
-constexpr int kDeepest = 32;
+constexpr std::size_t kDeepest = 32;
+constexpr OperatorLevel kLevels[] = {{.between = {"+", "-"}}, {.between = {"*", "/"}}, {.before = "-"}};
 
-bool is_name(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
-}
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_name(char c) { return is_letter(c) || is_digit(c) || c == '.'; }
 
 }  // namespace
 
 bool is_metric(std::string_view name) { return name.starts_with("val_") || name.starts_with("train_"); }
 
-/// A recursive-descent parser that writes instructions of a stack machine.
-class ConstraintParser {
+/// Reads a constraint. The value of a part is a list of instructions of a stack machine.
+class ConstraintParser final : public ExpressionReader<std::vector<Constraint::Step>> {
  public:
-  explicit ConstraintParser(std::string_view text) : text_(text), rest_(text) {}
+  explicit ConstraintParser(std::string_view text)
+      : ExpressionReader(text, kLevels, kDeepest, "it is nested deeper than " + std::to_string(kDeepest)) {}
 
   Result<Constraint> read() {
-    if (text_.size() > kLongest) return wrong("it is longer than " + std::to_string(kLongest) + " characters");
-    out_.text_ = std::string(text_);
-    LANISTA_TRY(sum(out_.smaller_, 0));
+    if (text().size() > kLongest) return wrong("it is longer than " + std::to_string(kLongest) + " characters");
+    out_.text_ = std::string(text());
+    LANISTA_ASSIGN(out_.smaller_, nested());
     const bool at_most = accept("<="), at_least = !at_most && accept(">=");
     if (!at_most && !at_least) return wrong("'<=' or '>=' is wanted");
-    LANISTA_TRY(sum(out_.larger_, 0));
-    skip();
-    if (!rest_.empty()) return wrong("an operator or the end is wanted");
+    LANISTA_ASSIGN(out_.larger_, nested());
+    skip_blanks();
+    if (!rest().empty()) return wrong("an operator or the end is wanted");
     if (at_least) std::swap(out_.smaller_, out_.larger_);
     if (out_.names_.empty()) return wrong("it names nothing that a trial has");
     return std::move(out_);
@@ -43,75 +43,45 @@ class ConstraintParser {
  private:
   using Steps = std::vector<Constraint::Step>;
 
-  Error wrong(const std::string& what) const {
-    const std::string at = rest_.empty() ? "at its end" : "at '" + std::string(rest_.substr(0, 20)) + "'";
-    return {Code::kInvalidArgument, "'" + std::string(text_.substr(0, 80)) + "' is no constraint: " + at + ", " + what,
+  Error wrong(const std::string& what) const override {
+    return {Code::kInvalidArgument,
+            "'" + std::string(text().substr(0, 80)) + "' is no constraint: at " + found(20, "its end") + ", " + what,
             ""};
   }
-  void skip() {
-    while (!rest_.empty() && (rest_[0] == ' ' || rest_[0] == '\t')) rest_.remove_prefix(1);
+  Steps join(std::string_view word, std::vector<Steps> operands) override {
+    Steps steps = std::move(operands.front());
+    if (operands.size() == 2) steps.insert(steps.end(), operands[1].begin(), operands[1].end());
+    steps.push_back({operands.size() == 2 ? word[0] : '~', 0, 0});
+    return steps;
   }
-  bool accept(std::string_view token) {
-    skip();
-    if (!rest_.starts_with(token)) return false;
-    rest_.remove_prefix(token.size());
-    return true;
-  }
-
-  Result<void> sum(Steps& steps, int depth) { return joined(steps, depth, "+-", &ConstraintParser::product); }
-  Result<void> product(Steps& steps, int depth) { return joined(steps, depth, "*/", &ConstraintParser::atom); }
-  /// Reads operands that one of two operators joins, from left to right.
-  Result<void> joined(Steps& steps, int depth, std::string_view operators,
-                      Result<void> (ConstraintParser::*operand)(Steps&, int)) {
-    LANISTA_TRY((this->*operand)(steps, depth));
-    for (;;) {
-      const char op = accept(operators.substr(0, 1)) ? operators[0] : accept(operators.substr(1)) ? operators[1] : 0;
-      if (op == 0) return {};
-      LANISTA_TRY((this->*operand)(steps, depth));
-      steps.push_back({op, 0, 0});
-    }
-  }
-  Result<void> atom(Steps& steps, int depth) {
-    if (depth == kDeepest) return wrong("it is nested deeper than " + std::to_string(kDeepest));
-    if (accept("-")) {
-      LANISTA_TRY(atom(steps, depth + 1));
-      steps.push_back({'~', 0, 0});
-      return {};
-    }
+  Result<Steps> operand() override {
     if (accept("(")) {
-      LANISTA_TRY(sum(steps, depth + 1));
+      LANISTA_ASSIGN(Steps steps, nested());
       if (!accept(")")) return wrong("')' is wanted");
-      return {};
+      return steps;
     }
-    if (!rest_.empty() && (is_digit(rest_[0]) || rest_[0] == '.')) return number(steps);
-    std::size_t length = 0;
-    while (length < rest_.size() && is_name(rest_[length])) ++length;
-    if (length == 0) return wrong("a name or a number is wanted");
-    const std::string name(rest_.substr(0, length));
-    rest_.remove_prefix(length);
+    if (is_digit(peek()) || peek() == '.') return number_step();
+    const std::string name(read_while(is_name));
+    if (name.empty()) return wrong("a name or a number is wanted");
     const auto at = std::find(out_.names_.begin(), out_.names_.end(), name);
-    steps.push_back({'x', 0, static_cast<std::size_t>(at - out_.names_.begin())});
+    const auto index = static_cast<std::size_t>(at - out_.names_.begin());
     if (at == out_.names_.end()) out_.names_.push_back(name);
-    return {};
+    return Steps{{'x', 0, index}};
   }
-  Result<void> number(Steps& steps) {
-    double value = 0;
-    const auto [end, failed] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
-    if (failed != std::errc()) return wrong("the number is too large or malformed");
-    rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
+  Result<Steps> number_step() {
+    auto value = number<double>();
+    if (!value) return wrong("the number is too large or malformed");
     constexpr std::pair<char, double> kUnits[] = {{'k', 1e3}, {'M', 1e6}, {'G', 1e9}};
     for (const auto& [unit, factor] : kUnits) {
-      if (rest_.empty() || rest_[0] != unit) continue;
-      value *= factor;
-      rest_.remove_prefix(1);
+      if (peek() != unit) continue;
+      *value *= factor;
+      advance(1);
       break;
     }
-    if (!rest_.empty() && is_name(rest_[0])) return wrong("a number's unit is k, M or G");
-    steps.push_back({'#', value, 0});
-    return {};
+    if (is_name(peek())) return wrong("a number's unit is k, M or G");
+    return Steps{{'#', *value, 0}};
   }
 
-  std::string_view text_, rest_;
   Constraint out_;
 };
 

@@ -1,10 +1,10 @@
 #include "lanista/search/study/metric.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "lanista/base/edit_distance.h"
 #include "lanista/base/enum_table.h"
+#include "lanista/base/parse_number.h"
 
 namespace lanista::study {
 namespace {
@@ -16,13 +16,6 @@ constexpr std::int64_t kMaxPercent = 99;
 std::string_view stem(std::string_view name) {
   const std::size_t place = name.find('<');
   return place == std::string_view::npos ? std::string_view() : name.substr(0, place);
-}
-
-std::optional<std::int64_t> whole_number(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
 }
 
 bool number_fits(const Metric& metric, std::int64_t number) {
@@ -135,7 +128,7 @@ std::optional<NamedMetric> find_metric(std::string_view name, std::span<const Me
       if (const std::string_view word = stem(metric.name); word.empty()) {
         if (metric.name == name) return NamedMetric{metric};
       } else if (name.starts_with(word)) {
-        const auto number = whole_number(name.substr(word.size()));
+        const auto number = parse_number<std::int64_t>(name.substr(word.size()));
         if (number && number_fits(metric, *number)) return NamedMetric{metric, *number};
       }
     }

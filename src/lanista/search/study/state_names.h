@@ -1,11 +1,11 @@
 #pragma once
 
-#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <string_view>
 #include <system_error>
 
+#include "lanista/base/parse_number.h"
 #include "lanista/base/tensor.h"
 #include "lanista/model/graph/graph.h"
 
@@ -20,12 +20,10 @@ inline bool is_weight(const Tensor& tensor) {
 
 /// Returns the node of a parameter or buffer: 3 for "n3.weight". nullopt: the name has another form.
 inline std::optional<graph::NodeId> node_of(std::string_view name) {
-  std::uint32_t id = 0;
   const auto dot = name.find('.');
   if (dot == std::string_view::npos || !name.starts_with('n')) return std::nullopt;
-  const auto parsed = std::from_chars(name.data() + 1, name.data() + dot, id);
-  if (parsed.ec != std::errc() || parsed.ptr != name.data() + dot) return std::nullopt;
-  return graph::NodeId{id};
+  const auto id = parse_number<std::uint32_t>(name.substr(1, dot - 1));
+  return id ? std::optional(graph::NodeId{*id}) : std::nullopt;
 }
 
 }  // namespace lanista::study

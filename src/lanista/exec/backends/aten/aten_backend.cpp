@@ -5,10 +5,10 @@
 #include <torch/version.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <mutex>
 
+#include "lanista/base/parse_number.h"
 #include "lanista/exec/backends/aten/aten_devices.h"
 #include "lanista/exec/backends/aten/aten_executable.h"
 #include "lanista/exec/backends/aten/lane_kernels.h"
@@ -120,10 +120,8 @@ Result<const program::Backend*> aten_backend(std::string_view device) {
   constexpr std::string_view kCuda = "cuda";
   if (device == kCuda) return cuda_backend(0);
   if (device.starts_with("cuda:")) {
-    int index = -1;
-    const std::string_view digits = device.substr(kCuda.size() + 1);
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
-    if (error == std::errc() && end == digits.data() + digits.size() && index >= 0) return cuda_backend(index);
+    const auto index = parse_number<int>(device.substr(kCuda.size() + 1));
+    if (index && *index >= 0) return cuda_backend(*index);
   }
   return Error{.code = Code::kUnavailable,
                .message = "device 'torch:" + std::string(device) + "' is not known; known: torch:cpu, torch:cuda:N",

@@ -1,12 +1,12 @@
 #include "lanista/io/formats/onnx/onnx_tensor.h"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <map>
 #include <optional>
 #include <utility>
 
+#include "lanista/base/parse_number.h"
 #include "lanista/io/formats/element_table.h"
 #include "lanista/io/formats/onnx/onnx_fields.h"
 #include "lanista/model/graph/attr.h"
@@ -186,10 +186,7 @@ Result<void> read_typed(std::string_view message, TensorParts& parts, std::size_
 Result<std::optional<std::uint64_t>> external_number(const TensorParts& parts, const std::string& key) {
   const auto found = parts.external_entries.find(key);
   if (found == parts.external_entries.end()) return std::optional<std::uint64_t>();
-  std::uint64_t number = 0;
-  const char* end = found->second.data() + found->second.size();
-  const auto parsed = std::from_chars(found->second.data(), end, number);
-  if (parsed.ec == std::errc() && parsed.ptr == end) return std::optional(number);
+  if (const auto number = parse_number<std::uint64_t>(found->second)) return number;
   return malformed("the " + key + " of external_data is " + in_quotes(found->second) +
                    ", which is not a valid number of bytes");
 }
