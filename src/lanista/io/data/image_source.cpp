@@ -127,7 +127,7 @@ Result<std::vector<formats::Image>> load_images(const ReadRequest& request, cons
   for (std::size_t i = 0; i < listing.files.size(); ++i) {
     const std::string path = is_single ? root : resolve_path(listing.files[i].name, root);
     const auto bytes = load_file(*request.fs, path);
-    // A file that is refused or whose device fails is no damaged image. A link may lead to no file.
+    // A file that is refused, or a device that fails, is no damaged image. A link may lead to no file.
     if (!bytes && bytes.error().code != Code::kNotFound) return bytes.error();
     auto image = bytes ? formats::decode_image(*bytes, options.decoding) : Result<formats::Image>(bytes.error());
     if (!image) {
