@@ -5,7 +5,8 @@
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace lanista;
-  const auto image = formats::decode_image(fuzz::as_text(data, size));
+  const auto image =
+      formats::decode_image(fuzz::as_text(data, size), {.applies_orientation = true, .background = {9, 99, 200}});
   if (!image) return 0;
   const auto bytes = formats::encode_png(*image);
   LANISTA_CHECK(bytes.ok(), "an image that was read cannot be written: " + bytes.error().text());

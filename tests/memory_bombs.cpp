@@ -320,15 +320,18 @@ std::vector<HostileInput> packed_bombs() {
          return directory + end + std::string(6, '\0');
        },
        with(formats::decode_npz)},
-      {"image", "png of 2^31 x 2^31", [] { return png_header(0x7FFFFFFF, 0x7FFFFFFF); }, with(formats::decode_image)},
-      {"image", "png of 65500 x 65500", [] { return png_header(65'500, 65'500); }, with(formats::decode_image)},
-      {"image", "png of 4096 x 4096", [] { return png_header(4'096, 4'096); }, with(formats::decode_image)},
+      {"image", "png of 2^31 x 2^31", [] { return png_header(0x7FFFFFFF, 0x7FFFFFFF); },
+       with([](std::string_view bytes) { return formats::decode_image(bytes, {.applies_orientation = true}); })},
+      {"image", "png of 65500 x 65500", [] { return png_header(65'500, 65'500); },
+       with([](std::string_view bytes) { return formats::decode_image(bytes, {.applies_orientation = true}); })},
+      {"image", "png of 4096 x 4096", [] { return png_header(4'096, 4'096); },
+       with([](std::string_view bytes) { return formats::decode_image(bytes, {.applies_orientation = true}); })},
       {"image", "jpeg of 65500 x 65500",
        [] {
          return std::string("\xFF\xD8\xFF\xC0\0\x11\x08\xFF\xDC\xFF\xDC\3\1\x22\0\2\x11\0\3\x11\0", 21) +
                 std::string(1000, 'x');
        },
-       with(formats::decode_image)},
+       with([](std::string_view bytes) { return formats::decode_image(bytes, {.applies_orientation = true}); })},
   };
 }
 

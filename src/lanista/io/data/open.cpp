@@ -15,7 +15,7 @@ Result<Split> split_of(const LoadedRows& found, const std::array<double, 3>& fra
   if (found.is_sequential) return split_blocks(rows, fractions);
   if (!found.times.empty()) return split_in_time(found.times, fractions, found.test);
   if (!found.groups.empty()) return split_groups(found.groups, raw.labels, raw.spec.classes, fractions, found.test);
-  return split_rows(rows, raw.labels, raw.spec.classes, fractions, found.test);
+  return split_rows(rows, raw.labels, raw.spec.classes, fractions, found.test, found.validation);
 }
 
 /// The JSON of one target, as in all stored studies.

@@ -36,8 +36,10 @@ struct LoadedRows {
     Table table;       ///< cells of the file
     TableRoles roles;  ///< the use of its columns
   };
-  std::optional<Columns> columns;    ///< Set for tables only.
-  std::vector<std::int64_t> test;    ///< Row numbers of an official test part, ascending; or empty.
+  std::optional<Columns> columns;  ///< Set for tables only.
+  std::vector<std::int64_t> test;  ///< Row numbers of an official test part, ascending; or empty.
+  /// Row numbers of an official validation part, ascending; or empty. Only for rows that are split at random.
+  std::vector<std::int64_t> validation;
   bool is_sequential = false;        ///< True: parts are blocks of consecutive rows, since neighbours overlap.
   std::vector<std::int64_t> groups;  ///< Group number of each row, or empty; a group is never in two parts.
   std::vector<double> times;         ///< Time of each row, or empty; parts follow each other in time.
@@ -83,8 +85,9 @@ Result<LoadedRows> read_npz(const ReadRequest& request);
 Result<LoadedRows> read_idx(const ReadRequest& request);
 /// Reads the rows of CIFAR batches, the fine classes of CIFAR-100. Errors: those of open().
 Result<LoadedRows> read_cifar(const ReadRequest& request);
-/// Reads the rows of images, one folder for each class. With expected_spec also a single file, or images without
-/// classes. Errors: those of open().
+/// Reads the rows of images, one folder for each class (image_listing.h). With expected_spec also a single file, or
+/// images without a known class. Images that cannot be read are left out with a warning, up to the share of option
+/// unreadable=. Errors: those of open().
 Result<LoadedRows> read_images(const ReadRequest& request);
 /// Reads the rows of a text: windows of tokens, with the token after each window, or after each token, as label. With
 /// expected_spec, a text of exactly one window is a row without labels. Errors: those of open().

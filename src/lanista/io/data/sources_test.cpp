@@ -275,12 +275,9 @@ TEST_F(Sources, ImageFoldersReportErrors) {
   write_png("one/cat/a.png", 1, 2, 3, 7);
   write_pets("hole");
   write("hole/eel/read.me", "");
-  write_pets("torn");
-  write("torn/cat/0.png", "no image");
   expect_error("folder:loose", Code::kDataLoss, "image \"a.png\" lies in no folder of a class");
   expect_error("folder:one", Code::kDataLoss, "there is one class alone, \"cat\"");
   expect_error("folder:hole", Code::kDataLoss, "the folder of class \"eel\" holds no PNG or JPEG");
-  expect_error("folder:torn", Code::kUnimplemented, "torn/cat/0.png");
   expect_error("folder:hole/eel", Code::kDataLoss, "there are no images");
   expect_error("folder:loose?size=4", Code::kInvalidArgument, "size is \"4\", allowed is HEIGHTxWIDTH");
   expect_error("folder:loose?size=4x0", Code::kInvalidArgument, "size is \"4x0\"");

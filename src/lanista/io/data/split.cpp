@@ -30,7 +30,8 @@ Result<void> check_fractions(const std::array<double, 3>& fractions) {
   return {};
 }
 
-Result<Counts> part_sizes(std::int64_t rows, const std::array<double, 3>& fractions) {
+/// Numbers of rows by part. `validates`: an empty validation part is an error.
+Result<Counts> part_sizes(std::int64_t rows, const std::array<double, 3>& fractions, bool validates = true) {
   if (rows > std::numeric_limits<std::int32_t>::max()) return invalid_split("more than 2^31 - 1 rows");
   Counts sizes{};
   for (const std::size_t part : {1U, 2U}) {
@@ -38,7 +39,7 @@ Result<Counts> part_sizes(std::int64_t rows, const std::array<double, 3>& fracti
   }
   sizes[0] = rows - sizes[1] - sizes[2];
   for (std::size_t part = 0; part < 3; ++part) {
-    if (sizes[part] < 0 || (sizes[part] == 0 && (part < 2 || fractions[part] > 0))) {
+    if (sizes[part] < 0 || (sizes[part] == 0 && (part == 0 || (part == 1 && validates) || fractions[part] > 0))) {
       return invalid_split("the " + std::string(kPartNames[part]) + " part of " + std::to_string(rows) +
                            " rows would have none");
     }
@@ -82,11 +83,11 @@ std::vector<Counts> apportion(const std::vector<std::int64_t>& class_sizes, cons
   return shares;
 }
 
-/// Splits the rows in `all` (ascending).
+/// Splits the rows in `all` (ascending). `validates`: an empty validation part is an error.
 Result<Split> shuffle_split(const std::vector<std::int64_t>& all, std::span<const std::int32_t> labels,
-                            std::int64_t classes, const std::array<double, 3>& fractions) {
+                            std::int64_t classes, const std::array<double, 3>& fractions, bool validates) {
   const auto rows = static_cast<std::int64_t>(all.size());
-  LANISTA_ASSIGN(const Counts sizes, part_sizes(rows, fractions));
+  LANISTA_ASSIGN(const Counts sizes, part_sizes(rows, fractions, validates));
 
   std::vector<std::vector<std::int64_t>> members(static_cast<std::size_t>(labels.empty() ? 1 : classes));
   for (const std::int64_t row : all) {
@@ -109,28 +110,34 @@ Result<Split> shuffle_split(const std::vector<std::int64_t>& all, std::span<cons
   return split;
 }
 
-/// The rows outside an official test part, and the fractions by which they are divided.
+/// The rows outside official parts, and the fractions by which they are divided.
 struct RemainingRows {
   std::vector<std::int64_t> rows;
   std::array<double, 3> fractions;
 };
 
-Result<RemainingRows> rows_outside_test(std::int64_t rows, const std::array<double, 3>& fractions,
-                                        std::span<const std::int64_t> test) {
+Result<RemainingRows> rows_outside_parts(std::int64_t rows, const std::array<double, 3>& fractions,
+                                         std::span<const std::int64_t> test,
+                                         std::span<const std::int64_t> validation = {}) {
   LANISTA_TRY(check_fractions(fractions));
   RemainingRows out{.rows = {}, .fractions = fractions};
   for (std::int64_t row = 0; row < rows; ++row) {
-    if (!std::binary_search(test.begin(), test.end(), row)) out.rows.push_back(row);
+    if (!std::ranges::binary_search(test, row) && !std::ranges::binary_search(validation, row)) out.rows.push_back(row);
   }
-  if (test.empty()) return out;
-  const double both = fractions[0] + fractions[1];
-  if (!(both > 0)) return invalid_split("training and validation have no fraction");
-  out.fractions = {fractions[0] / both, fractions[1] / both, 0};
+  if (test.empty() && validation.empty()) return out;
+  if (!validation.empty()) out.fractions[1] = 0;
+  if (!test.empty()) out.fractions[2] = 0;
+  const double left = out.fractions[0] + out.fractions[1] + out.fractions[2];
+  if (!(left > 0)) {
+    return invalid_split(validation.empty() ? "training and validation have no fraction" : "training has no fraction");
+  }
+  for (double& fraction : out.fractions) fraction /= left;
   return out;
 }
 
-Split with_test(Split split, std::span<const std::int64_t> test) {
+Split with_official(Split split, std::span<const std::int64_t> test, std::span<const std::int64_t> validation = {}) {
   if (!test.empty()) split[2].assign(test.begin(), test.end());
+  if (!validation.empty()) split[1].assign(validation.begin(), validation.end());
   for (auto& part : split) std::ranges::sort(part);
   return split;
 }
@@ -185,17 +192,18 @@ void fill_empty(std::array<std::vector<const Group*>, 3>& parts, const std::arra
 }  // namespace
 
 Result<Split> split_rows(std::int64_t rows, std::span<const std::int32_t> labels, std::int64_t classes,
-                         const std::array<double, 3>& fractions, std::span<const std::int64_t> test) {
-  LANISTA_ASSIGN(const RemainingRows others, rows_outside_test(rows, fractions, test));
-  LANISTA_ASSIGN(Split split, shuffle_split(others.rows, labels, classes, others.fractions));
-  return with_test(std::move(split), test);
+                         const std::array<double, 3>& fractions, std::span<const std::int64_t> test,
+                         std::span<const std::int64_t> validation) {
+  LANISTA_ASSIGN(const RemainingRows others, rows_outside_parts(rows, fractions, test, validation));
+  LANISTA_ASSIGN(Split split, shuffle_split(others.rows, labels, classes, others.fractions, validation.empty()));
+  return with_official(std::move(split), test, validation);
 }
 
 Result<Split> split_groups(const std::vector<std::int64_t>& groups, std::span<const std::int32_t> labels,
                            std::int64_t classes, const std::array<double, 3>& fractions,
                            std::span<const std::int64_t> test) {
   LANISTA_ASSIGN(const RemainingRows others,
-                 rows_outside_test(static_cast<std::int64_t>(groups.size()), fractions, test));
+                 rows_outside_parts(static_cast<std::int64_t>(groups.size()), fractions, test));
   const auto kinds = static_cast<std::size_t>(labels.empty() ? 1 : classes);
   std::map<std::int64_t, Group> found;
   std::vector<double> class_rows(kinds);
@@ -232,13 +240,13 @@ Result<Split> split_groups(const std::vector<std::int64_t>& groups, std::span<co
     for (const Group* group : parts[part])
       split[part].insert(split[part].end(), group->rows.begin(), group->rows.end());
   }
-  return with_test(std::move(split), test);
+  return with_official(std::move(split), test);
 }
 
 Result<Split> split_in_time(const std::vector<double>& times, const std::array<double, 3>& fractions,
                             std::span<const std::int64_t> test) {
   LANISTA_ASSIGN(const RemainingRows others,
-                 rows_outside_test(static_cast<std::int64_t>(times.size()), fractions, test));
+                 rows_outside_parts(static_cast<std::int64_t>(times.size()), fractions, test));
   std::map<double, std::vector<std::int64_t>> rows_at;
   for (const std::int64_t row : others.rows) rows_at[times[static_cast<std::size_t>(row)]].push_back(row);
   LANISTA_TRY(check_enough(rows_at.size(), "times", others.fractions));
@@ -264,7 +272,7 @@ Result<Split> split_in_time(const std::vector<double>& times, const std::array<d
     before += static_cast<double>(rows.size());
     --left;
   }
-  return with_test(std::move(split), test);
+  return with_official(std::move(split), test);
 }
 
 Result<Split> split_blocks(std::int64_t rows, const std::array<double, 3>& fractions) {

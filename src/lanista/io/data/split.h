@@ -17,12 +17,13 @@ using Split = std::array<std::vector<std::int64_t>, 3>;
 ///
 /// Validation and test get their fraction of all rows, rounded to the nearest; training gets the rest. Every class is
 /// divided in the same proportions as evenly as whole rows allow. `labels` has the class of each row, below `classes`;
-/// it is empty without classes. If `test` (ascending) has the rows of an official test part, the others are divided
-/// between training and validation in the proportion of their fractions. Errors: kInvalidArgument (a fraction outside 0
-/// to 1; a sum other than 1; more than 2^31 - 1 rows). Also no row for training, for validation, or for a test part
-/// with a fraction.
+/// it is empty without classes. If `test` or `validation` (ascending) has the rows of an official part, the others are
+/// divided between the other two parts in the proportion of their fractions. With both, all others are for training.
+/// Errors: kInvalidArgument (a fraction outside 0 to 1; a sum other than 1; more than 2^31 - 1 rows). Also no row for
+/// training, for validation, or for a test part with a fraction.
 Result<Split> split_rows(std::int64_t rows, std::span<const std::int32_t> labels, std::int64_t classes,
-                         const std::array<double, 3>& fractions, std::span<const std::int64_t> test = {});
+                         const std::array<double, 3>& fractions, std::span<const std::int64_t> test = {},
+                         std::span<const std::int64_t> validation = {});
 
 /// A split in which no group is in two parts. `groups` has the group number of each row. Other arguments are as for
 /// split_rows().

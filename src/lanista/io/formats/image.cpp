@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
+#include "lanista/io/formats/exif.h"
 #include "lanista/io/formats/image_readers.h"
 
 namespace lanista::formats {
@@ -51,9 +53,13 @@ Result<void> check_image_size(std::int64_t width, std::int64_t height) {
   return {};
 }
 
-Result<Image> decode_image(std::string_view bytes) {
-  if (bytes.starts_with(kPngSignature)) return read_png(bytes);
-  if (bytes.starts_with(kJpegSignature)) return read_jpeg(bytes);
+Result<Image> decode_image(std::string_view bytes, const ImageDecoding& decoding) {
+  const bool is_png = bytes.starts_with(kPngSignature);
+  if (is_png || bytes.starts_with(kJpegSignature)) {
+    LANISTA_ASSIGN(Image image, is_png ? read_png(bytes, decoding.background) : read_jpeg(bytes));
+    if (!decoding.applies_orientation) return image;
+    return upright(std::move(image), is_png ? png_orientation(bytes) : jpeg_orientation(bytes));
+  }
   return Error{Code::kUnimplemented, "image: the file is neither PNG nor JPEG by its first bytes", ""};
 }
 

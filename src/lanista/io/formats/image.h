@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -20,11 +21,21 @@ struct Image {
   std::vector<std::uint8_t> pixels;  ///< [channels, height, width], row-major, 0 black
 };
 
+/// How decode_image() reads an image.
+struct ImageDecoding {
+  bool applies_orientation = false;             ///< True: the orientation in EXIF data is applied (exif.h).
+  std::array<std::uint8_t, 3> background = {};  ///< Red, green and blue under transparent pixels; default black.
+};
+
 /// The image in the bytes of a PNG or JPEG file; the first bytes decide which. Palettes become colours, 16 bits become
-/// 8, and grey stays grey. Transparent pixels are composed over black. Errors: kDataLoss (damaged; the message of the
-/// library), kUnimplemented (neither PNG nor JPEG; CMYK or arithmetic coding), kResourceExhausted (too many pixels;
-/// JPEG with more than 100 scans; more memory than 4 x input + 64 MB).
-Result<Image> decode_image(std::string_view bytes);
+/// 8, and grey stays grey unless it is transparent over a coloured background.
+///
+/// Transparent pixels are composed over the background, rounded to the nearest. CMYK and YCCK with 8-bit values C, M,
+/// Y, K become red = (255 - C) (255 - K) / 255 and so on, without a colour profile. Their values count as inverted, as
+/// Adobe's programs write them and Pillow reads them. Errors: kDataLoss (damaged; the message of the library),
+/// kUnimplemented (neither PNG nor JPEG; arithmetic coding; two or more than four channels), kResourceExhausted (too
+/// many pixels; JPEG with more than 100 scans; more memory than 4 x input + 64 MB).
+Result<Image> decode_image(std::string_view bytes, const ImageDecoding& decoding = {});
 
 /// The bytes of a PNG file with the image. Errors: kInvalidArgument (channels other than 1 and 3, sides out of range, a
 /// wrong number of pixel values).

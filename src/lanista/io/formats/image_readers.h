@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <string_view>
 
 #include "lanista/io/formats/image.h"
@@ -16,11 +18,11 @@ inline constexpr std::int64_t kMaxImageSide = 65500;
 /// kMaxImageSide, or more than kMaxImagePixels pixels).
 Result<void> check_image_size(std::int64_t width, std::int64_t height);
 
-/// The image in the bytes of a PNG file. Errors: those of decode_image() (kDataLoss, kUnimplemented,
-/// kResourceExhausted).
-Result<Image> read_png(std::string_view bytes);
-/// The image in the bytes of a JPEG file. Errors: those of decode_image() (kDataLoss, kUnimplemented,
-/// kResourceExhausted).
+/// The image in the bytes of a PNG file, transparent pixels over `background` (red, green, blue), as it is stored: not
+/// turned upright. Errors: those of decode_image() (kDataLoss, kUnimplemented, kResourceExhausted).
+Result<Image> read_png(std::string_view bytes, const std::array<std::uint8_t, 3>& background);
+/// The image in the bytes of a JPEG file, as it is stored: not turned upright. Errors: those of decode_image()
+/// (kDataLoss, kUnimplemented, kResourceExhausted).
 Result<Image> read_jpeg(std::string_view bytes);
 
 }  // namespace lanista::formats

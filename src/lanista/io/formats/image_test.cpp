@@ -78,8 +78,8 @@ std::vector<jpeg_scan_info> scan_for_each_coefficient(int channels) {
   return scans;
 }
 
-/// A JPEG from libjpeg's writer; `channels` 4 is CMYK.
-std::string jpeg(int channels, int height, int width, Scans scans = Scans::kOne) {
+/// A JPEG from libjpeg's writer; `channels` 4 is CMYK, or YCCK.
+std::string jpeg(int channels, int height, int width, Scans scans = Scans::kOne, bool is_ycck = false) {
   jpeg_compress_struct codec{};
   jpeg_error_mgr errors{};
   codec.err = jpeg_std_error(&errors);
@@ -92,6 +92,7 @@ std::string jpeg(int channels, int height, int width, Scans scans = Scans::kOne)
   codec.input_components = channels;
   codec.in_color_space = channels == 1 ? JCS_GRAYSCALE : channels == 3 ? JCS_RGB : JCS_CMYK;
   jpeg_set_defaults(&codec);
+  if (is_ycck) jpeg_set_colorspace(&codec, JCS_YCCK);
   jpeg_set_quality(&codec, 95, TRUE);
   if (scans == Scans::kProgressive) jpeg_simple_progression(&codec);
   const std::vector<jpeg_scan_info> script = scan_for_each_coefficient(channels);
@@ -179,6 +180,25 @@ TEST(Png, BlendsAlphaOverBlack) {
             (std::vector<int>{0, 8}));
 }
 
+TEST(Png, BlendsAlphaOverBackground) {
+  using namespace std::string_literals;
+  const ImageDecoding white{.background = {255, 255, 255}}, colour{.background = {0, 100, 200}};
+  const std::string grey = png({.width = 3, .colour = 4, .rows = "\0\xC8\xFF\xC8\x80\xC8\0"s});
+  EXPECT_EQ(pixels(decode_image(grey, white)), (std::vector<int>{200, 227, 255}));
+  // Grey over a colour has three planes: 200 x 128 / 255 and the background x 127 / 255.
+  EXPECT_EQ(pixels(decode_image(grey, colour)), (std::vector<int>{200, 100, 0, 200, 150, 100, 200, 200, 200}));
+  const std::string rgba = png({.colour = 6, .rows = "\0\x64\xC8\xFF\x33"s});  // 51 / 255
+  EXPECT_EQ(pixels(decode_image(rgba, white)), (std::vector<int>{224, 244, 255}));
+  EXPECT_EQ(pixels(decode_image(rgba, colour)), (std::vector<int>{20, 120, 211}));
+  const std::string palette = png({.width = 2,
+                                   .colour = 3,
+                                   .before = chunk("PLTE", "\x0A\x0B\x0C\x14\x15\x16") + chunk("tRNS", "\0"s),
+                                   .rows = "\0\1\0"s});
+  EXPECT_EQ(pixels(decode_image(palette, colour)), (std::vector<int>{20, 0, 21, 100, 22, 200}));
+  EXPECT_EQ(pixels(decode_image(png({.width = 2, .rows = "\0\7\x08"s}), colour)), (std::vector<int>{7, 8}))
+      << "grey without transparency stays grey";
+}
+
 TEST(Png, ReadsInterlacedImages) {
   // Adam7: the first sample of each pass and the distance of its samples.
   constexpr std::array<std::array<std::size_t, 4>, 7> kPasses = {
@@ -234,7 +254,6 @@ TEST(Png, NamesError) {
 TEST(Image, RecognisesFormatBySignature) {
   expect_no_image("", Code::kUnimplemented, "neither PNG nor JPEG");
   expect_no_image("GIF89a", Code::kUnimplemented, "neither PNG nor JPEG");
-  expect_no_image(jpeg(4, 8, 8), Code::kUnimplemented, "a picture of 4 channels");
 }
 
 TEST(Jpeg, ReadsBaselineAndProgressiveImages) {
@@ -253,6 +272,43 @@ TEST(Jpeg, ReadsBaselineAndProgressiveImages) {
         EXPECT_LT(off / static_cast<double>(right.pixels.size()), 3.0);
       }
     }
+  }
+}
+
+/// The file with EXIF data of this orientation behind its first marker.
+std::string turned(const std::string& jpeg, char orientation) {
+  using namespace std::string_literals;
+  const std::string tiff = "MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0"s + orientation + "\0\0\0\0\0\0"s;
+  return jpeg.substr(0, 2) +
+         "\xff\xe1\0\x22"
+         "Exif\0\0"s +
+         tiff + jpeg.substr(2);
+}
+
+TEST(Image, AppliesOrientationOnRequestOnly) {
+  const std::string file = turned(jpeg(3, 7, 16), 6);
+  const auto stored = decode_image(file), applied = decode_image(file, {.applies_orientation = true});
+  ASSERT_TRUE(stored.ok() && applied.ok());
+  EXPECT_EQ(stored->height, 7);
+  EXPECT_EQ(applied->height, 16);
+  EXPECT_EQ(applied->width, 7);
+  EXPECT_EQ(applied->pixels[6], stored->pixels[0]) << "column 0 at the top, row 0 at the right";
+  EXPECT_EQ(applied->pixels[0], stored->pixels[6 * 16]);
+}
+
+// The values of libjpeg's writer are those of the file, and count as inverted.
+TEST(Jpeg, ConvertsInksToColours) {
+  for (const bool is_ycck : {false, true}) {
+    const auto image = decode_image(jpeg(4, 33, 50, Scans::kOne, is_ycck));
+
+    ASSERT_TRUE(image.ok()) << image.error().message;
+    EXPECT_EQ(image->channels, 3);
+    double off = 0;
+    for (std::size_t i = 0; i < image->pixels.size(); ++i) {
+      const std::size_t c = i / (33 * 50), y = i / 50 % 33, x = i % 50;
+      off += std::abs(image->pixels[i] - smooth(c, y, x) * smooth(3, y, x) / 255.0);
+    }
+    EXPECT_LT(off / static_cast<double>(image->pixels.size()), 3.0) << is_ycck;
   }
 }
 
@@ -275,7 +331,8 @@ TEST(Image, RefusesPrefixesAndHandlesCorruption) {
   const auto encoded = encode_png(smooth_image(3, 5, 6));
   ASSERT_TRUE(encoded.ok());
   for (const std::string& good : {*encoded, jpeg(3, 9, 10), jpeg(1, 9, 10, Scans::kProgressive)}) {
-    test::damage_bytes(good, decode_image, [](const Result<Image>& result, bool prefix) {
+    const auto decode = [](const std::string& bytes) { return decode_image(bytes); };
+    test::damage_bytes(good, decode, [](const Result<Image>& result, bool prefix) {
       EXPECT_FALSE(prefix && result.ok());
       if (result) {
         EXPECT_EQ(result->pixels.size(), static_cast<std::size_t>(result->channels * result->height * result->width));
@@ -328,6 +385,9 @@ TEST(Image, DecodesLargestImageWithinMemoryLimit) {
 
   const std::string plain = jpeg(3, 4096, 4096), progressive = jpeg(3, 3000, 2000, Scans::kProgressive);
   EXPECT_TRUE(test::within_memory(plain.size(), [&] { return decode_image(plain).ok(); }));
+  const std::string sideways = turned(plain, 6);
+  EXPECT_TRUE(
+      test::within_memory(sideways.size(), [&] { return decode_image(sideways, {.applies_orientation = true}).ok(); }));
   EXPECT_TRUE(test::within_memory(progressive.size(), [&] { return decode_image(progressive).ok(); }));
 }
 

@@ -4,6 +4,7 @@
 // libjpeg's header needs the two above it.
 #include <jpeglib.h>
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <vector>
@@ -15,6 +16,8 @@ namespace {
 
 /// The most scans of a picture. Each needs a pass over it; usual pictures have about ten.
 constexpr int kMaxScans = 100;
+/// Channels of a colour picture: red, green and blue.
+constexpr std::size_t kColours = 3;
 /// Memory of the decoder in addition to the picture: 4 x input and 64 MB, less the picture and small allocations.
 constexpr std::int64_t kMemory = std::int64_t{56} << 20;
 
@@ -78,7 +81,10 @@ std::int64_t collected_bytes(JpegReader& reader) {
   return blocks * DCTSIZE2 * static_cast<std::int64_t>(sizeof(JCOEF));
 }
 
-/// Reads row by row into the planes.
+/// a b / 255, rounded to the nearest.
+std::uint8_t product(int a, int b) { return static_cast<std::uint8_t>((a * b + 127) / 255); }
+
+/// Reads row by row into the planes. Four channels are inverted CMYK and become three.
 bool read_pixels(JpegReader& reader, std::uint8_t* row, std::uint8_t* pixels) {
   if (setjmp(reader.escape) != 0) return false;
   jpeg_start_decompress(&reader.codec);
@@ -88,7 +94,11 @@ bool read_pixels(JpegReader& reader, std::uint8_t* row, std::uint8_t* pixels) {
     const std::size_t y = reader.codec.output_scanline;
     jpeg_read_scanlines(&reader.codec, &row, 1);
     for (std::size_t x = 0; x < width; ++x) {
-      for (std::size_t c = 0; c < channels; ++c) pixels[(c * height + y) * width + x] = row[x * channels + c];
+      const std::uint8_t* samples = row + x * channels;
+      for (std::size_t c = 0; c < std::min(channels, kColours); ++c) {
+        pixels[(c * height + y) * width + x] =
+            channels > kColours ? product(samples[c], samples[kColours]) : samples[c];
+      }
     }
   }
   jpeg_finish_decompress(&reader.codec);
@@ -114,14 +124,15 @@ Result<Image> read_jpeg(std::string_view bytes) {
   }
   const std::int64_t width = reader.codec.image_width, height = reader.codec.image_height;
   LANISTA_TRY(check_image_size(width, height));
-  const bool grey = reader.codec.jpeg_color_space == JCS_GRAYSCALE;
-  if (!grey && reader.codec.jpeg_color_space != JCS_YCbCr && reader.codec.jpeg_color_space != JCS_RGB) {
+  const J_COLOR_SPACE stored = reader.codec.jpeg_color_space;
+  const bool grey = stored == JCS_GRAYSCALE, inks = stored == JCS_CMYK || stored == JCS_YCCK;
+  if (!grey && !inks && stored != JCS_YCbCr && stored != JCS_RGB) {
     return Error{Code::kUnimplemented,
                  "jpeg: a picture of " + std::to_string(reader.codec.num_components) +
-                     " channels that are neither grey nor red, green and blue (CMYK?)",
+                     " channels that are neither grey, nor red, green and blue, nor CMYK",
                  ""};
   }
-  const std::int64_t channels = grey ? 1 : 3;
+  const std::int64_t channels = grey ? 1 : 3, row_channels = inks ? 4 : channels;
   const std::int64_t allowed = kMemory + 4 * static_cast<std::int64_t>(bytes.size()) - channels * width * height;
   if (const std::int64_t required_bytes = collected_bytes(reader); required_bytes > allowed) {
     return Error{Code::kResourceExhausted,
@@ -130,11 +141,11 @@ Result<Image> read_jpeg(std::string_view bytes) {
                      std::to_string(allowed) + " are allowed",
                  ""};
   }
-  reader.codec.out_color_space = grey ? JCS_GRAYSCALE : JCS_RGB;
+  reader.codec.out_color_space = grey ? JCS_GRAYSCALE : inks ? JCS_CMYK : JCS_RGB;
   reader.codec.dct_method = JDCT_ISLOW;  // its bits do not depend on the processor
   Image image{.channels = channels, .height = height, .width = width, .pixels = {}};
   image.pixels.resize(static_cast<std::size_t>(channels * height * width));
-  std::vector<std::uint8_t> row(static_cast<std::size_t>(channels * width));
+  std::vector<std::uint8_t> row(static_cast<std::size_t>(row_channels * width));
   if (!read_pixels(reader, row.data(), image.pixels.data())) return error_of(reader);
   return image;
 }

@@ -34,6 +34,14 @@ struct PixelTarget {
   png_uint_32 width, height;
   int channels;  // of a row: 1 or 3, and one more for alpha
   bool interlaced;
+  std::array<std::uint8_t, 3> background;  // under transparent pixels
+
+  bool has_alpha() const { return channels % 2 == 0; }
+  /// Planes of the picture. Transparent grey over a colour has three.
+  int planes() const {
+    const bool is_grey = background[0] == background[1] && background[1] == background[2];
+    return channels >= 3 || (has_alpha() && !is_grey) ? 3 : 1;
+  }
 };
 
 [[noreturn]] void on_error(png_structp png, png_const_charp message) {
@@ -69,13 +77,15 @@ bool read_header(PngReader& reader) {
   return true;
 }
 
-/// Composes the samples of a row over black and writes them to the planes, to every `step`-th column from `x` on.
+/// Composes the samples of a row over the background and writes them to the planes, to every `step`-th column from `x`
+/// on.
 void put_row(const PixelTarget& to, const std::uint8_t* row, png_uint_32 y, png_uint_32 x, png_uint_32 step) {
-  const bool alpha = to.channels % 2 == 0;
-  const int planes = alpha ? to.channels - 1 : to.channels;
+  const int planes = to.planes(), last = to.channels - 1;
   for (; x < to.width; x += step, row += to.channels) {
+    const int alpha = to.has_alpha() ? row[last] : 255;
     for (int c = 0; c < planes; ++c) {
-      const int value = alpha ? (row[c] * row[planes] + 127) / 255 : row[c];
+      const int sample = row[to.channels >= 3 ? c : 0], under = to.background[static_cast<std::size_t>(c)];
+      const int value = (sample * alpha + under * (255 - alpha) + 127) / 255;
       const std::size_t at = (static_cast<std::size_t>(c) * to.height + y) * to.width + x;
       to.pixels[at] = static_cast<std::uint8_t>(value);
     }
@@ -126,7 +136,7 @@ Result<void> check_chunks(std::string_view bytes) {
 
 }  // namespace
 
-Result<Image> read_png(std::string_view bytes) {
+Result<Image> read_png(std::string_view bytes, const std::array<std::uint8_t, 3>& background) {
   const auto damaged = [](const std::string& how) { return Error{Code::kDataLoss, "png: " + how, ""}; };
   if (bytes.size() < kHeaderEnd || bytes.substr(12, 4) != "IHDR") return damaged("the file ends inside its header");
   const auto side = [&](std::size_t at) {
@@ -141,8 +151,9 @@ Result<Image> read_png(std::string_view bytes) {
                           .width = png_get_image_width(reader.png, reader.info),
                           .height = png_get_image_height(reader.png, reader.info),
                           .channels = png_get_channels(reader.png, reader.info),
-                          .interlaced = png_get_interlace_type(reader.png, reader.info) != PNG_INTERLACE_NONE};
-  Image image{.channels = shape.channels >= 3 ? 3 : 1, .height = shape.height, .width = shape.width, .pixels = {}};
+                          .interlaced = png_get_interlace_type(reader.png, reader.info) != PNG_INTERLACE_NONE,
+                          .background = background};
+  Image image{.channels = shape.planes(), .height = shape.height, .width = shape.width, .pixels = {}};
   image.pixels.resize(static_cast<std::size_t>(image.channels * image.height * image.width));
   PixelTarget target = shape;
   target.pixels = image.pixels.data();

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lanista/io/data/readers.h"
+
+namespace lanista::data {
+
+/// A picture of a source folder:DIR.
+struct ImageFile {
+  std::string name;                ///< its path below the root
+  std::optional<std::string> cls;  ///< its class, the name of a folder; none: it lies in no folder of a class
+};
+/// The pictures of a source: first those for training, then those of an official validation part, last the test part.
+struct ImageListing {
+  std::vector<ImageFile> files;      ///< all pictures; in a part by class, sorted by bytes
+  std::size_t first_validation = 0;  ///< index of the first picture behind those for training
+  std::size_t first_test = 0;        ///< index of the first picture behind those for training and validation
+  bool has_parts = false;            ///< true: the first folder in the path of a picture is its part
+};
+
+/// The largest number of folders in each other below the folder of a class.
+inline constexpr std::size_t kMaxImageFolderDepth = 8;
+/// The largest number of folders and pictures of one source.
+inline constexpr std::size_t kMaxImageFiles = std::size_t{1} << 22;
+
+/// Lists the pictures (PNG, JPEG) below `root` by the rules of the request. Files and folders whose name begins with a
+/// dot are left out. Links are followed.
+///
+/// A folder is a class, with all pictures below it. The folders train/ and val/, test/ or both above the classes are
+/// parts (rules 2: in any case, also training, valid, validation, eval and testing). With rules 1 only train/ and test/
+/// alone are parts, and only pictures directly in the folder of a class count. If the request has a known data set,
+/// pictures may lie outside of classes. Errors: kDataLoss (a layout that is none of these, with the known ones and the
+/// names found; a class without pictures; folders deeper than kMaxImageFolderDepth; a name that is not UTF-8),
+/// kNotFound, kResourceExhausted (more than kMaxImageFiles).
+Result<ImageListing> list_images(const ReadRequest& request, const std::string& root);
+
+}  // namespace lanista::data
