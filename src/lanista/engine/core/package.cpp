@@ -87,6 +87,9 @@ Result<ModelMember::Preprocessing> read_preprocessing(const json& units, const d
   ModelMember::Preprocessing out;
   const std::int64_t width = data.features.elements_per_sample();
   LANISTA_ASSIGN(out.features, data::parse_normalization(units.at("features"), width));
+  const auto fits = [](const data::Normalization& fitted, const std::vector<double>& origin) {
+    return origin.empty() || fitted == data::Normalization{} || fitted.mean.size() == origin.size();
+  };
   if (units.contains("missing")) out.missing = units.at("missing").get<std::vector<double>>();
   if (units.contains("unseen")) out.unseen = units.at("unseen").get<std::vector<std::size_t>>();
   const bool finite = std::ranges::all_of(out.missing, [](double x) { return std::isfinite(static_cast<float>(x)); });
@@ -98,6 +101,9 @@ Result<ModelMember::Preprocessing> read_preprocessing(const json& units, const d
   }
   if (units.contains("targets")) {
     LANISTA_ASSIGN(out.targets, data::parse_normalization(units.at("targets"), data.target_size, "targets"));
+  }
+  if (!fits(out.features, data.origin) || (out.targets && !fits(*out.targets, data.target_origin))) {
+    return Error{Code::kDataLoss, "a member's normalisation does not fit the origins of the data", ""};
   }
   return out;
 }

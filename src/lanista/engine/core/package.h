@@ -56,7 +56,7 @@ struct ModelPackage {
   std::vector<double> shares() const;
   /// The conversion that a member uses: its own, or that of the package's data.
   ModelMember::Preprocessing preprocessing_of(const ModelMember& member) const;
-  /// The same conversion for features that are stored less data.origin, to targets less data.target_origin.
+  /// The conversion of a member for stored features, which lack data.origin. Its targets lack data.target_origin.
   ModelMember::Preprocessing stored_preprocessing_of(const ModelMember& member) const;
   /// All weights, as one ONNX or C++ file holds them. With several members the names begin with "m1.", "m2.", ….
   std::vector<Tensor> tensors() const;

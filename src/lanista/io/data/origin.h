@@ -23,10 +23,11 @@ inline constexpr double kCoarseSpacing = 1e-2;
 /// The distance from |x| to the next larger float32; infinity above the largest one.
 double float32_spacing(double x);
 
-/// The origin of a column with these numbers (NaN: no number), or 0 if it needs none: the mean, rounded to as few
-/// decimal digits as keep it within one deviation.
+/// The origin of a column with these numbers, or 0 if it needs none. It is the mean, rounded to as few decimal digits
+/// as keep it within one deviation. NaN stands for a missing number.
 ///
-/// 0 too if all numbers are exact as float32 and at most 2^24, or if an origin would not halve the spacing (outliers).
+/// It is 0 too if all numbers are exact as float32 and at most 2^24. With outliers an origin would not halve the
+/// spacing; then it is 0.
 double fit_origin(std::span<const double> numbers);
 
 /// Rows of `width` numbers as float32, each less its origin, with the difference in double. `origin` has one number for

@@ -169,6 +169,12 @@ TEST_F(Origins, OfFoldsAreEqualAndKeepDigits) {
     expect_near(training, columns);
     expect_same_rows(training, "table.csv");
   }
+  nlohmann::json json = spec_json(set->spec());
+  EXPECT_TRUE(parse_spec(json).ok());
+  json["folds"][1]["normalization"] = {{"mean", {1e9}}, {"scale", {2}}};
+  const auto refused = parse_spec(json);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("\"origin\" does not fit"), std::string::npos) << refused.error().message;
 }
 
 TEST_F(Origins, OfInt64ArraysKeepUnixTimes) {

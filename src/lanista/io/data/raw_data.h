@@ -18,8 +18,8 @@ struct RawData {
   /// Numbers or labels [rows, target_size] in the unit of the source, less spec.target_origin, or empty. From
   /// read_raw() also kNoTarget.
   std::vector<float> targets;
-  /// The numbers of `features` and `targets` in double, of a reader whose source has numbers that float32 changes; else
-  /// empty. They exist until the split is known, which decides about origins (origin.h).
+  /// The numbers of `features` and `targets` in double, if float32 changes one of them; else empty. They exist until
+  /// the split is known, which decides about origins (origin.h).
   std::vector<double> exact_features, exact_targets;
   /// True: the source holds its features, or its targets, as float32, so that a finer reading cannot exist.
   bool float32_features = false, float32_targets = false;

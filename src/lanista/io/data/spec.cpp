@@ -174,6 +174,10 @@ Result<DataSpec> parse_fold(const json& object, const DataSpec& of) {
   const std::int64_t width = of.features.elements_per_sample();
   LANISTA_ASSIGN(const json normalization, entry<json>(object, "normalization"));
   LANISTA_ASSIGN(fold.normalization, parse_normalization(normalization, width));
+  const bool fitted_fold = fold.normalization != Normalization{};
+  if (fitted_fold && !of.origin.empty() && of.origin.size() != fold.normalization.mean.size()) {
+    return malformed("\"origin\" does not fit the normalisation of a fold");
+  }
   fold.target_normalization.reset();
   if (object.contains("target_normalization")) {
     LANISTA_ASSIGN(fold.target_normalization, parse_targets(object["target_normalization"], fold));

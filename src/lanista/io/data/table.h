@@ -130,8 +130,8 @@ Error not_a_number_error(const std::string& column, const std::string& row_locat
 
 /// Feature columns after the fit to training rows.
 struct FittedColumns {
-  std::vector<Column> columns;  ///< with statistics and categories, in the order of declarations
-  std::vector<double> origin;   ///< the origin of each feature (origin.h); empty: none needs one
+  std::vector<Column> columns;  ///< With statistics and categories, in the order of declarations.
+  std::vector<double> origin;   ///< The origin of each feature (origin.h); empty: none needs one.
   /// texts for the user on columns that may be read in an unintended way, or of which rare categories are left out
   std::vector<std::string> data_warnings;
 };
