@@ -6,7 +6,6 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
-#include <optional>
 #include <utility>
 
 #include "lanista/base/check.h"
@@ -19,30 +18,55 @@ constexpr std::size_t kNamedColumns = 3;
 
 /// Size of the numbers of one column.
 struct ColumnSize {
-  double largest = 0, mean = 0, deviation = 0;  ///< largest magnitude; mean and deviation
-  std::size_t count = 0;
-  bool is_exact = true;  ///< float32 holds all of them, and they are at most 2^24
+  double largest = 0, mean = 0, deviation = 0;  ///< Largest magnitude; mean and deviation.
+  bool is_exact = true;                         ///< True: float32 holds all of them, and they are at most 2^24.
 };
 
-ColumnSize size_of(std::span<const double> numbers) {
-  ColumnSize out;
-  std::optional<double> first;
-  // Sums of differences from the first number do not lose the digits that large numbers have in common.
-  double sum = 0, squares = 0;
-  for (const double x : numbers) {
-    if (std::isnan(x)) continue;
-    if (!first) first = x;
-    ++out.count;
-    out.largest = std::max(out.largest, std::fabs(x));
-    out.is_exact = out.is_exact && std::fabs(x) <= kLargestExact && static_cast<double>(static_cast<float>(x)) == x;
-    sum += x - *first;
-    squares += (x - *first) * (x - *first);
+/// Sums over the numbers of one column.
+class ColumnSums {
+ public:
+  void add(double x) {
+    if (std::isnan(x)) return;
+    if (count_++ == 0) first_ = x;
+    largest_ = std::max(largest_, std::fabs(x));
+    is_exact_ = is_exact_ && std::fabs(x) <= kLargestExact && static_cast<double>(static_cast<float>(x)) == x;
+    // Differences from the first number do not lose the digits that large numbers have in common.
+    sum_ += x - first_;
+    squares_ += (x - first_) * (x - first_);
   }
-  if (out.count == 0) return out;
-  const auto n = static_cast<double>(out.count);
-  out.mean = *first + sum / n;
-  out.deviation = std::sqrt(std::max(0.0, squares / n - (sum / n) * (sum / n)));
+  ColumnSize size() const {
+    if (count_ == 0) return {};
+    const double n = static_cast<double>(count_), away = sum_ / n;
+    return {.largest = largest_,
+            .mean = first_ + away,
+            .deviation = std::sqrt(std::max(0.0, squares_ / n - away * away)),
+            .is_exact = is_exact_};
+  }
+
+ private:
+  std::size_t count_ = 0;
+  double first_ = 0, largest_ = 0, sum_ = 0, squares_ = 0;
+  bool is_exact_ = true;
+};
+
+/// The sizes of `entries` equal runs of the rows `fitted`, from numbers [rows, width], in one pass.
+template <class T>
+std::vector<ColumnSize> sizes_of(const std::vector<T>& numbers, std::size_t width, std::size_t entries,
+                                 const std::vector<std::int64_t>& fitted) {
+  std::vector<ColumnSums> sums(entries);
+  const std::size_t run = width / entries;
+  for (const std::int64_t row : fitted) {
+    const T* const first = numbers.data() + static_cast<std::size_t>(row) * width;
+    for (std::size_t i = 0; i < width; ++i) sums[i / run].add(static_cast<double>(first[i]));
+  }
+  std::vector<ColumnSize> out;
+  for (const ColumnSums& each : sums) out.push_back(each.size());
   return out;
+}
+
+bool needs_origin(const ColumnSize& column) {
+  const double spacing = float32_spacing(column.largest);
+  return !column.is_exact && std::isfinite(spacing) && spacing > kOriginSpacing * column.deviation;
 }
 
 /// The number with the fewest significant decimal digits that is within `away` of `x`.
@@ -62,25 +86,30 @@ bool is_coarse(const ColumnSize& column) {
   return column.deviation > 0 && float32_spacing(column.largest) > kCoarseSpacing * column.deviation;
 }
 
-/// The numbers of run `entry` of the rows `fitted`, from numbers [rows, width].
-template <class T>
-std::vector<double> numbers_of_entry(const std::vector<T>& numbers, std::size_t width, std::size_t entry,
-                                     std::size_t run, const std::vector<std::int64_t>& fitted) {
-  std::vector<double> out;
-  out.reserve(fitted.size() * run);
-  for (const std::int64_t row : fitted) {
-    const T* const first = numbers.data() + static_cast<std::size_t>(row) * width + entry * run;
-    for (std::size_t i = 0; i < run; ++i) out.push_back(static_cast<double>(first[i]));
+/// The origin of numbers of this size, which need one; 0 if it would not halve the spacing.
+double origin_of(const ColumnSize& column, std::span<const double> numbers) {
+  const double origin = with_few_digits(column.mean, column.deviation);
+  double farthest = 0;
+  for (const double x : numbers) {
+    if (!std::isnan(x)) farthest = std::max(farthest, std::fabs(x - origin));
   }
-  return out;
+  return 2 * float32_spacing(farthest) <= float32_spacing(column.largest) ? origin : 0;
 }
 
 /// Origins of `entries` equal runs of a row; empty if none needs one.
 std::vector<double> origins_of(const std::vector<double>& numbers, std::size_t width, std::size_t entries,
                                const std::vector<std::int64_t>& fitted) {
-  std::vector<double> out(entries);
+  const std::vector<ColumnSize> sizes = sizes_of(numbers, width, entries, fitted);
+  const std::size_t run = width / entries;
+  std::vector<double> out(entries), of_entry;
   for (std::size_t e = 0; e < entries; ++e) {
-    out[e] = fit_origin(numbers_of_entry(numbers, width, e, width / entries, fitted));
+    if (!needs_origin(sizes[e])) continue;
+    of_entry.clear();
+    for (const std::int64_t row : fitted) {
+      const auto first = numbers.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(row) * width + e * run);
+      of_entry.insert(of_entry.end(), first, first + static_cast<std::ptrdiff_t>(run));
+    }
+    out[e] = origin_of(sizes[e], of_entry);
   }
   if (std::ranges::all_of(out, [](double x) { return x == 0; })) out.clear();
   return out;
@@ -132,10 +161,9 @@ void add_coarse_table_columns(const DataSpec& spec, CoarseColumns& out) {
 void add_coarse_entries(const std::vector<float>& stored, const std::vector<double>& exact, std::size_t width,
                         const std::vector<std::string>& names, const std::vector<std::int64_t>& fitted,
                         CoarseColumns& out) {
+  const auto sizes = exact.empty() ? sizes_of(stored, width, width, fitted) : sizes_of(exact, width, width, fitted);
   for (std::size_t e = 0; e < width; ++e) {
-    const std::vector<double> numbers =
-        exact.empty() ? numbers_of_entry(stored, width, e, 1, fitted) : numbers_of_entry(exact, width, e, 1, fitted);
-    out.add(e < names.size() ? "\"" + names[e] + "\"" : std::to_string(e), size_of(numbers));
+    out.add(e < names.size() ? "\"" + names[e] + "\"" : std::to_string(e), sizes[e]);
   }
 }
 
@@ -151,15 +179,10 @@ double float32_spacing(double x) {
 }
 
 double fit_origin(std::span<const double> numbers) {
-  const ColumnSize column = size_of(numbers);
-  const double spacing = float32_spacing(column.largest);
-  if (column.is_exact || !std::isfinite(spacing) || spacing <= kOriginSpacing * column.deviation) return 0;
-  const double origin = with_few_digits(column.mean, column.deviation);
-  double farthest = 0;
-  for (const double x : numbers) {
-    if (!std::isnan(x)) farthest = std::max(farthest, std::fabs(x - origin));
-  }
-  return 2 * float32_spacing(farthest) <= spacing ? origin : 0;
+  ColumnSums sums;
+  for (const double x : numbers) sums.add(x);
+  const ColumnSize column = sums.size();
+  return needs_origin(column) ? origin_of(column, numbers) : 0;
 }
 
 std::vector<float> floats_less_origin(std::span<const double> rows, std::size_t width, std::span<const double> origin) {
