@@ -126,9 +126,9 @@ std::vector<std::uint32_t> sampled_rows(std::size_t rows, std::size_t most) {
   return out;
 }
 
-/// Reports some outputs: columns of targets and predictions, [rows, shown].
+/// Reports some outputs: columns of targets and predictions, [rows, shown], both less `origin`.
 void report_numbers(std::span<const float> targets, std::span<const double> predictions, std::size_t shown,
-                    PartAssessment& out) {
+                    const std::vector<double>& origin, PartAssessment& out) {
   const std::size_t rows = targets.size() / shown;
   for (std::size_t i = 0; i < rows; ++i) {
     const auto row = predictions.subspan(i * shown, shown);
@@ -136,9 +136,10 @@ void report_numbers(std::span<const float> targets, std::span<const double> pred
   }
   out.residuals = residuals_of(predictions, targets, static_cast<std::int64_t>(shown));
   for (const std::size_t i : sampled_rows(rows, PartAssessment::kMaxPoints / shown)) {
-    for (std::size_t k = i * shown; k < (i + 1) * shown; ++k) {
-      out.actual.push_back(rounded(static_cast<double>(targets[k])));
-      out.predicted.push_back(rounded(predictions[k]));
+    for (std::size_t k = 0; k < shown; ++k) {
+      const double from = origin.empty() ? 0 : origin[k];
+      out.actual.push_back(from + rounded(static_cast<double>(targets[i * shown + k])));
+      out.predicted.push_back(from + rounded(predictions[i * shown + k]));
     }
   }
 }
@@ -172,7 +173,7 @@ PartAssessment assess_numbers(const data::Dataset& data, std::span<const Predict
     }
   });
   PartAssessment out;
-  report_numbers(targets, predictions, shown, out);
+  report_numbers(targets, predictions, shown, data.spec().target_origin, out);
   return out;
 }
 

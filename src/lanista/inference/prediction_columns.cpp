@@ -45,6 +45,7 @@ std::vector<double> prediction_values(const data::DataSpec& data, std::span<cons
   if (data.classes > 0) return softmax(outputs);
   std::vector<double> out(outputs.begin(), outputs.end());
   if (data.multilabel) std::ranges::transform(out, out.begin(), sigmoid);
+  for (std::size_t k = 0; k < data.target_origin.size(); ++k) out[k] += data.target_origin[k];
   return out;
 }
 

@@ -18,7 +18,8 @@ std::string class_name(const data::DataSpec& data, std::size_t index);
 std::vector<std::string> prediction_columns(const data::DataSpec& data);
 
 /// The numbers for the columns of prediction_columns, from the outputs of Predictor for one sample or one position.
-/// They are probabilities of classes (softmax), probabilities of labels (sigmoid), or the targets unchanged.
+/// They are probabilities of classes (softmax), probabilities of labels (sigmoid), or targets in their own unit: the
+/// outputs with data.target_origin added.
 std::vector<double> prediction_values(const data::DataSpec& data, std::span<const double> outputs);
 
 }  // namespace lanista::inference

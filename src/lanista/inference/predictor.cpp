@@ -126,11 +126,18 @@ Result<std::vector<std::string>> metrics_of(const engine::ModelPackage& package)
   return metrics;
 }
 
-/// The elements of an input as float32.
-Result<std::vector<float>> as_features(const Tensor& input) {
+/// The elements of an input as float32, less `origin`: one number for each equal run of a row of `width`, or empty.
+Result<std::vector<float>> as_features(const Tensor& input, std::size_t width, const std::vector<double>& origin) {
   std::vector<float> features;
   const auto take = [&](const auto& elements) {
-    for (const auto element : elements) features.push_back(static_cast<float>(element));
+    for (const auto element : elements) {
+      if (origin.empty()) {
+        features.push_back(static_cast<float>(element));
+      } else {
+        const double from = origin[features.size() % width * origin.size() / width];
+        features.push_back(static_cast<float>(static_cast<double>(element) - from));
+      }
+    }
   };
   switch (input.type) {
     case ElementType::kF32:
@@ -146,7 +153,9 @@ Result<std::vector<float>> as_features(const Tensor& input) {
       take(elements_of<std::uint8_t>(input));
       return features;
     case ElementType::kF64:
-      break;
+      if (origin.empty()) break;
+      take(elements_of<double>(input));
+      return features;
   }
   return Error{Code::kInvalidArgument, "the input is float64; allowed: float32 and integers", ""};
 }
@@ -190,7 +199,7 @@ Result<Predictor> Predictor::create(const engine::ModelPackage& package, kernels
                        " numbers for each sample, the package needs " + std::to_string(wanted),
                    ""};
     }
-    const engine::ModelMember::Preprocessing units = package.preprocessing_of(member);
+    const engine::ModelMember::Preprocessing units = package.stored_preprocessing_of(member);
     CompiledMember& running =
         members.emplace_back(CompiledMember{std::move(program), {}, target_scaling_of(units.targets)});
     if (member.own_preprocessing) running.post_process = post_process_of(units);
@@ -248,8 +257,8 @@ Result<Tensor> run_imported(const formats::ImportedModel& model, const Tensor& i
     return Error{Code::kInvalidArgument,
                  "the input is " + graph::Shape{input.shape}.text() + ", the model needs " + wanted.text(), ""};
   }
-  LANISTA_ASSIGN(std::vector<float> features, as_features(input));
   const std::int64_t width = wanted.elements_per_sample();
+  LANISTA_ASSIGN(std::vector<float> features, as_features(input, static_cast<std::size_t>(width), model.origins.input));
   normalize(model, features, width);
 
   const std::int64_t batch = std::min(kBatch, input.shape.front());
@@ -258,6 +267,13 @@ Result<Tensor> run_imported(const formats::ImportedModel& model, const Tensor& i
   target_scaling_in(model).to_original(values);
   Tensor output{.name = "output", .type = ElementType::kF32, .shape = shape_of("output").dims, .bytes = {}};
   output.shape.front() = input.shape.front();
+  if (const std::vector<double>& origin = model.origins.output; !origin.empty()) {
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] += origin[i % origin.size()];
+    output.type = ElementType::kF64;
+    output.bytes.resize(values.size() * sizeof(double));
+    std::ranges::copy(values, elements_of<double>(output).begin());
+    return output;
+  }
   output.bytes.resize(values.size() * sizeof(float));
   std::ranges::transform(values, elements_of<float>(output).begin(), [](double y) { return static_cast<float>(y); });
   return output;
@@ -313,7 +329,12 @@ class ReimportedModel {
 }  // namespace
 
 Result<double> onnx_difference(const engine::ModelPackage& package, std::string_view onnx, std::int64_t samples) {
-  LANISTA_ASSIGN(const formats::OnnxModel decoded, formats::decode_onnx(onnx));
+  LANISTA_ASSIGN(formats::OnnxModel decoded, formats::decode_onnx(onnx));
+  // Origins are exact, so both sides are compared without them.
+  const formats::OnnxOrigins expected_origins{package.data.origin, package.data.target_origin};
+  if (formats::take_origins(decoded) != expected_origins) {
+    return Error{Code::kDataLoss, "the ONNX model has other origins of its input or output", ""};
+  }
   LANISTA_ASSIGN(auto theirs, ReimportedModel::create(package, decoded));
   LANISTA_ASSIGN(auto ours, Predictor::create(package));
   if (theirs.outputs() != ours.outputs()) {
@@ -321,7 +342,7 @@ Result<double> onnx_difference(const engine::ModelPackage& package, std::string_
   }
 
   // Inputs similar to the first member's training rows: normally distributed, or tokens. Both sides start from raw
-  // float32 values.
+  // float32 values, less their origins.
   const auto width = static_cast<std::size_t>(package.data.features.elements_per_sample());
   std::vector<float> features(width * static_cast<std::size_t>(samples));
   Rng rng = Rng(1).split("onnx check");
@@ -331,9 +352,9 @@ Result<double> onnx_difference(const engine::ModelPackage& package, std::string_
   }
   std::vector<float> raw = features;
   const std::int64_t numbers = package.data.features.elements_per_sample();
-  package.preprocessing_of(package.members.front()).features.undo(raw, numbers);
+  package.stored_preprocessing_of(package.members.front()).features.undo(raw, numbers);
   features = raw;
-  package.data.normalization.apply(features, numbers);
+  package.data.stored_normalization().apply(features, numbers);
 
   const auto expected = ours.predict(features);
   const auto seen = theirs.predict(raw, numbers);

@@ -36,10 +36,11 @@ class Predictor {
   std::int64_t outputs() const;
   /// Predictions [rows, outputs()] of features [rows, …], both flattened; a partial row is a bug of the caller.
   /// Features are as data::read_raw returns them: normalised, or raw if members have their own normalisation. Numeric
-  /// predictions are in the unit of the targets.
+  /// predictions are in the unit of the targets. They lack DataSpec::target_origin, which prediction_values() adds.
   std::vector<double> predict(std::span<const float> features);
   /// Rates flattened predictions [rows, outputs()]. `labels` (classes) or `targets` (numbers and multilabel) is empty,
-  /// depending on the task. Targets are in their own unit; the loss is that of training.
+  /// depending on the task. Targets are in their own unit less their origin, as data::read_raw returns them. The loss
+  /// is that of training.
   Assessment assess(std::span<const double> predictions, std::span<const std::int32_t> labels,
                     std::span<const float> targets) const;
 
@@ -49,9 +50,10 @@ class Predictor {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Runs an imported model on raw inputs [n, features...], float32 (or class and token numbers of any integer type). The
-/// result is a float32 tensor [n, ...]; numeric targets are in their own unit. Errors: kInvalidArgument (an input of
-/// another shape or type, or without rows), kDataLoss and kUnimplemented as Predictor::create.
+/// Runs an imported model on raw inputs [n, features...], float32 or integers. float64 is allowed if the file has
+/// origins. The result is a tensor [n, ...] of float32, or of float64 if the output has origins. Numeric targets are in
+/// their own unit. Errors: kInvalidArgument (an input of another shape or type, or without rows), kDataLoss and
+/// kUnimplemented as Predictor::create.
 Result<Tensor> run_imported(const formats::ImportedModel& model, const Tensor& input);
 
 /// Compares an ONNX file (`onnx` is its content) with the package's model on `samples` seeded inputs. The result is the

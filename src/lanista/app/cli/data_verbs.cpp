@@ -2,6 +2,7 @@
 
 #include <iostream>
 #include <numeric>
+#include <utility>
 
 #include "lanista/app/cli/app.h"
 #include "lanista/app/cli/session.h"
@@ -12,13 +13,13 @@
 namespace lanista::cli {
 namespace {
 
-/// The data set with raw numbers and the default split of a study.
+/// The data set with raw numbers and the default split of a study. Large numbers are stored less an origin, as a study
+/// stores them.
 Result<data::Dataset> open_raw(const std::string& source) {
   study::DataConfig config;
   config.source = source;
-  config.normalize = "none";
-  config.targets = "raw";
-  return data::open(config, ".", real_file_system());
+  LANISTA_ASSIGN(auto raw, data::open_raw(config, ".", real_file_system()));
+  return data::Dataset::make(std::move(raw.first), std::move(raw.second), "none", "raw");
 }
 
 std::vector<std::int64_t> rows_of(const data::Dataset& data, const std::string& part) {

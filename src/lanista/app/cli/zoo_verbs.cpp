@@ -48,7 +48,8 @@ bool same_units(const formats::ImportedModel& model, const data::DataSpec& data)
   const data::Normalization& of_data = data.normalization;
   const auto unseen = data::unseen_features(data);
   const auto nearest = [](double a, double b) { return std::abs(a - b) <= 1e-5 * std::max(1.0, std::abs(b)); };
-  const auto mean = expand_to_width(model.mean, width, 0), scale = expand_to_width(model.scale, width, 1);
+  const auto mean = expand_to_width(formats::whole_means(model), width, 0),
+             scale = expand_to_width(model.scale, width, 1);
   const auto mean_of_data = expand_to_width(of_data.mean, width, 0),
              scale_of_data = expand_to_width(of_data.scale, width, 1);
   for (std::size_t k = 0; k < width; ++k) {

@@ -48,7 +48,7 @@ Result<Given> read_given_weights(const study::StudyConfig& config, const std::st
     }
     auto imported = import_onnx_file(fs, path_of(source, folder, fs));
     if (!imported) return Error{imported.error().code, imported.error().text(), kWeights};
-    return Given{std::move(imported->weights), source, std::move(imported->mean), std::move(imported->scale)};
+    return Given{std::move(imported->weights), source, formats::whole_means(*imported), std::move(imported->scale)};
   }
   const std::string path = path_of(wanted, folder, fs);
   const auto bytes = fs.read(path);

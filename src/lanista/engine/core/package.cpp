@@ -11,6 +11,7 @@
 #include "lanista/io/formats/cpp_export/cpp_source.h"
 #include "lanista/io/formats/onnx/onnx.h"
 #include "lanista/io/formats/onnx/onnx_export.h"
+#include "lanista/io/formats/onnx/onnx_origins.h"
 #include "lanista/io/formats/safetensors.h"
 #include "lanista/io/formats/signature.h"
 #include "lanista/io/store/record_json.h"
@@ -28,9 +29,10 @@ using nlohmann::json;
 
 /// Schemas of package.json. A package is written with the oldest schema that holds all its facts. Older builds refuse
 /// newer schemas, because they would misread them: standardised targets, several members, labels or several targets,
-/// and members with their own normalisation.
-constexpr std::int64_t kOfOneModel = 1, kOfStandardTargets = 2, kOfSeveral = 3, kOfFolds = 4, kOfPositions = 5;
-constexpr std::int64_t kPackageSchema = kOfPositions;
+/// members with their own normalisation, and numbers that are stored less an origin.
+constexpr std::int64_t kOfOneModel = 1, kOfStandardTargets = 2, kOfSeveral = 3, kOfFolds = 4, kOfPositions = 5,
+                       kOfOrigins = 6;
+constexpr std::int64_t kPackageSchema = kOfOrigins;
 
 /// Most members of a package; a file with more is invalid.
 constexpr std::size_t kMaxMembers = 1000;
@@ -85,6 +87,9 @@ Result<ModelMember::Preprocessing> read_preprocessing(const json& units, const d
   ModelMember::Preprocessing out;
   const std::int64_t width = data.features.elements_per_sample();
   LANISTA_ASSIGN(out.features, data::parse_normalization(units.at("features"), width));
+  const auto fits = [](const data::Normalization& fitted, const std::vector<double>& origin) {
+    return origin.empty() || fitted == data::Normalization{} || fitted.mean.size() == origin.size();
+  };
   if (units.contains("missing")) out.missing = units.at("missing").get<std::vector<double>>();
   if (units.contains("unseen")) out.unseen = units.at("unseen").get<std::vector<std::size_t>>();
   const bool finite = std::ranges::all_of(out.missing, [](double x) { return std::isfinite(static_cast<float>(x)); });
@@ -96,6 +101,9 @@ Result<ModelMember::Preprocessing> read_preprocessing(const json& units, const d
   }
   if (units.contains("targets")) {
     LANISTA_ASSIGN(out.targets, data::parse_normalization(units.at("targets"), data.target_size, "targets"));
+  }
+  if (!fits(out.features, data.origin) || (out.targets && !fits(*out.targets, data.target_origin))) {
+    return Error{Code::kDataLoss, "a member's normalisation does not fit the origins of the data", ""};
   }
   return out;
 }
@@ -203,7 +211,7 @@ std::vector<double> scale_of_unseen(const ModelMember::Preprocessing& units) {
 formats::BlendedModel blended(const ModelPackage& package) {
   formats::BlendedModel out{package.blend(), {}};
   for (const ModelMember& member : package.members) {
-    const ModelMember::Preprocessing units = package.preprocessing_of(member);
+    const ModelMember::Preprocessing units = package.stored_preprocessing_of(member);
     formats::BlendMember& one = out.members.emplace_back(
         formats::BlendMember{&member.model, member.weights, member.share, units.features.mean, units.features.scale});
     one.missing = units.missing;
@@ -224,12 +232,22 @@ std::vector<std::string> output_names(const data::DataSpec& data) {
 
 std::int64_t schema_of(const ModelPackage& package) {
   const auto own = [](const ModelMember& member) { return member.own_preprocessing.has_value(); };
+  if (!package.data.origin.empty() || !package.data.target_origin.empty()) return kOfOrigins;
   if (package.data.positions > 0) return kOfPositions;
   if (std::ranges::any_of(package.members, own)) return kOfFolds;
   if (package.members.size() > 1 || package.data.multilabel || !output_names(package.data).empty()) return kOfSeveral;
   const bool standard = std::ranges::any_of(
       package.members, [&](const ModelMember& member) { return package.preprocessing_of(member).targets.has_value(); });
   return standard ? kOfStandardTargets : kOfOneModel;
+}
+
+}  // namespace
+
+namespace {
+
+const char* input_type(const data::DataSpec& data) {
+  if (data.vocab > 0) return "int64";
+  return data.origin.empty() ? "float32" : "float64";
 }
 
 }  // namespace
@@ -248,7 +266,7 @@ ModelPackage make_package(const study::StudyConfig& config, const data::DataSpec
              {"task", data.classes > 0  ? "classification"
                       : data.multilabel ? "multilabel"
                                         : "regression"},
-             {"input", {{"shape", data.features.dims}, {"dtype", data.vocab > 0 ? "int64" : "float32"}}},
+             {"input", {{"shape", data.features.dims}, {"dtype", input_type(data)}}},
              {"outputs", data.outputs()},
              {"labels", data.labels},
              {"data", data::spec_json(data)},
@@ -321,6 +339,16 @@ ModelMember::Preprocessing ModelPackage::preprocessing_of(const ModelMember& mem
   return {data.normalization, data.target_normalization, data::missing_numbers(data), data::unseen_features(data)};
 }
 
+ModelMember::Preprocessing ModelPackage::stored_preprocessing_of(const ModelMember& member) const {
+  ModelMember::Preprocessing out = preprocessing_of(member);
+  out.features = data::less_origin(std::move(out.features), data.origin);
+  if (out.targets) out.targets = data::less_origin(*std::move(out.targets), data.target_origin);
+  for (std::size_t i = 0; i < out.missing.size() && !data.origin.empty(); ++i) {
+    out.missing[i] -= data.origin[i * data.origin.size() / out.missing.size()];
+  }
+  return out;
+}
+
 std::vector<Tensor> ModelPackage::tensors() const {
   if (members.size() == 1) return members.front().weights;
   std::vector<Tensor> out;
@@ -350,7 +378,8 @@ Result<std::string> package_onnx(const ModelPackage& package) {
     options.metadata["features"] = json(features).dump();
   }
   if (const auto names = output_names(package.data); !names.empty()) options.metadata["targets"] = json(names).dump();
-  LANISTA_ASSIGN(const formats::OnnxModel model, formats::to_onnx(blended(package), options));
+  LANISTA_ASSIGN(formats::OnnxModel model, formats::to_onnx(blended(package), options));
+  formats::add_origins({package.data.origin, package.data.target_origin}, model);
   return formats::encode_onnx(model);
 }
 
@@ -359,7 +388,9 @@ Result<std::string> package_cpp(const ModelPackage& package) {
                                    .scale = {},
                                    .labels = package.data.labels,
                                    .targets = output_names(package.data),
-                                   .features = data::feature_names(package.data)};
+                                   .features = data::feature_names(package.data),
+                                   .origin = package.data.origin,
+                                   .target_origin = package.data.target_origin};
   return formats::to_cpp(blended(package), options);
 }
 

@@ -56,6 +56,8 @@ struct ModelPackage {
   std::vector<double> shares() const;
   /// The conversion that a member uses: its own, or that of the package's data.
   ModelMember::Preprocessing preprocessing_of(const ModelMember& member) const;
+  /// The conversion of a member for stored features, which lack data.origin. Its targets lack data.target_origin.
+  ModelMember::Preprocessing stored_preprocessing_of(const ModelMember& member) const;
   /// All weights, as one ONNX or C++ file holds them. With several members the names begin with "m1.", "m2.", ….
   std::vector<Tensor> tensors() const;
 };
@@ -92,12 +94,12 @@ Result<void> check_package_folder(FileSystem& fs, const std::string& folder);
 Result<ModelPackage> read_package(FileSystem& fs, const std::string& folder, const graph::OpTable& ops);
 
 /// The bytes of an ONNX model of the package, from raw features to predictions in the unit of the targets, with
-/// normalisation inside. Several members become one graph that blends them. Errors: kUnimplemented (an operator without
-/// an ONNX form, by name).
+/// normalisation inside. Its input or output is in double where the data have origins. Several members become one graph
+/// that blends them. Errors: kUnimplemented (an operator without an ONNX form, by name).
 Result<std::string> package_onnx(const ModelPackage& package);
 
-/// C++ source text of the package, from raw features to predictions in the unit of the targets. Errors: those of
-/// formats::to_cpp.
+/// C++ source text of the package, from raw features to predictions in the unit of the targets, each in double where
+/// the data have origins. Errors: those of formats::to_cpp.
 Result<std::string> package_cpp(const ModelPackage& package);
 
 }  // namespace lanista::engine

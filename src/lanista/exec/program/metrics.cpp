@@ -53,12 +53,14 @@ void add_calibration(std::span<const double> row, bool right, std::vector<Calibr
   bin.probability += probability;
 }
 
-double of_number(const SampleSum& sum, double prediction, double target) {
+/// `lacking` is what the target lacks in its own unit.
+double of_number(const SampleSum& sum, double prediction, double target, double lacking) {
   switch (sum.of) {
     case Of::kAbsoluteError:
       return std::fabs(prediction - target);
     case Of::kRelativeError:
-      return std::fabs(target - prediction) / std::max(std::fabs(target), std::numeric_limits<double>::epsilon());
+      return std::fabs(target - prediction) /
+             std::max(std::fabs(target + lacking), std::numeric_limits<double>::epsilon());
     case Of::kPinball: {
       const double error = target - prediction;
       return error >= 0 ? sum.number * error : (sum.number - 1) * error;
@@ -153,7 +155,8 @@ void add_numbers(const Metrics& requested, std::int64_t width, std::span<const d
     for (std::size_t m = 0; m < requested.sums.size(); ++m) {
       double sum = 0;
       for (std::size_t j = i * numbers; j < (i + 1) * numbers; ++j) {
-        sum += of_number(requested.sums[m], predictions[j], static_cast<double>(targets[j]));
+        const double lacking = requested.unit.origin.empty() ? 0 : requested.unit.origin[j - i * numbers];
+        sum += of_number(requested.sums[m], predictions[j], static_cast<double>(targets[j]), lacking);
       }
       sums.of[m] += sum / static_cast<double>(width);
     }
@@ -198,7 +201,8 @@ HostMetrics::HostMetrics(const Metrics& requested, std::int64_t width, kernels::
     : requested_(requested), loss_(kernels::kernels<double>(level).loss(requested.loss)), width_(width) {
   LANISTA_CHECK(loss_ != nullptr, "no kernel for loss " + requested.loss);
   const auto entries = static_cast<std::int64_t>(requested.unit.mean.size());
-  LANISTA_CHECK((entries == 0 || entries == width) && requested.unit.scale.size() == requested.unit.mean.size(),
+  LANISTA_CHECK((entries == 0 || entries == width) && requested.unit.scale.size() == requested.unit.mean.size() &&
+                    (requested.unit.origin.empty() || requested.unit.origin.size() == requested.unit.mean.size()),
                 "a scaling of " + std::to_string(entries) + " targets for " + std::to_string(width) + " predictions");
 }
 

@@ -37,6 +37,9 @@ struct SampleSum {
 /// the loss is that of scaled targets.
 struct TargetScaling {
   std::vector<double> mean = {}, scale = {};  ///< In the original unit of the targets.
+  /// Numbers that targets and predictions lack in that unit (data::DataSpec::target_origin); empty: none. Only metrics
+  /// of the size of a target read them.
+  std::vector<double> origin = {};
 
   /// Converts predictions of a program, [n, entries], in place into the original unit: prediction * scale + mean. Does
   /// nothing without entries.

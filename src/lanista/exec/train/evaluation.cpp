@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "lanista/base/check.h"
 #include "lanista/base/portable_math.h"
@@ -105,11 +107,24 @@ constexpr MetricEntry kLabelMetricEntries[] = {
      [](const MetricBuilder& builder) { return builder.from_label_scores(program::average_precision_of_labels); }},
 };
 
+/// Numbers [n, origin.size()] in double with the origins added; without origins unchanged.
+template <class T>
+std::vector<double> with_origin(std::span<const T> numbers, const std::vector<double>& origin) {
+  std::vector<double> out(numbers.begin(), numbers.end());
+  for (std::size_t i = 0; i < out.size() && !origin.empty(); ++i) out[i] += origin[i % origin.size()];
+  return out;
+}
+
 Value value_of(const study::NamedMetric& named, program::Metrics& requested, std::int64_t width) {
   if (const auto& compute = named.metric.compute) {
     requested.scores = true;
-    return MetricBuilder::nan_unless_complete([compute, width](const MetricSums& sums) {
-      return compute({.width = width, .scores = sums.scores, .labels = sums.labels, .targets = sums.targets});
+    return MetricBuilder::nan_unless_complete([compute, width, origin = requested.unit.origin](const MetricSums& sums) {
+      const std::vector<double> targets = with_origin(std::span(sums.targets), origin);
+      if (origin.empty()) {
+        return compute({.width = width, .scores = sums.scores, .labels = sums.labels, .targets = targets});
+      }
+      const std::vector<double> scores = with_origin(std::span(sums.scores), origin);
+      return compute({.width = width, .scores = scores, .labels = sums.labels, .targets = targets});
     });
   }
   const std::span<const MetricEntry> entries =
@@ -132,8 +147,9 @@ program::ProgramOptions program_options_of(const study::Recipe& recipe) {
 }
 
 program::TargetScaling target_scaling_of(const data::DataSpec& data) {
-  if (!data.target_normalization) return {};
-  return {data.target_normalization->mean, data.target_normalization->scale};
+  const auto stored = data.stored_target_normalization();
+  if (!stored) return {};
+  return {stored->mean, stored->scale, data.target_origin};
 }
 
 Evaluation::Evaluation(const std::string& loss, const std::vector<std::string>& metrics, std::int64_t width,

@@ -135,6 +135,22 @@ TEST(Evaluation, AcceptsCustomMetrics) {
   EXPECT_TRUE(std::isnan(measured(evaluation, 2, {2, 0, 0, 2, 2, kNaN}, {0, 1, 1}, {}).at("net_gain")));
 }
 
+TEST(Evaluation, AddsOriginsForMetricsOfTheSizeOfTargets) {
+  const auto lowest = [](const study::Scored& scored) { return std::min(scored.targets[0], scored.scores[1]); };
+  const std::vector<study::Metric> own{
+      {.name = "lowest", .targets = study::MetricTargets::kNumbers, .maximize = false, .compute = lowest}};
+  const program::TargetScaling unit{.mean = {0}, .scale = {10}, .origin = {1e9}};
+  const Evaluation evaluation("mse", {"lowest", "mape", "mae", "r2", "quantile90"}, 1, own, unit);
+  const Evaluation plain("mse", {"mae", "r2", "quantile90"}, 1, own, {.mean = {0}, .scale = {10}});
+
+  const auto seen = measured(evaluation, 1, {1, -2.5}, {}, {0.5, 2});
+
+  EXPECT_EQ(seen.at("lowest"), 1e9 - 2.5);
+  EXPECT_DOUBLE_EQ(seen.at("mape"), (0.5 / (1e9 + 0.5) + 4.5 / (1e9 + 2)) / 2);
+  const auto without = measured(plain, 1, {1, -2.5}, {}, {0.5, 2});
+  for (const char* name : {"mae", "r2", "quantile90", "loss"}) EXPECT_EQ(seen.at(name), without.at(name)) << name;
+}
+
 TEST(Evaluation, GivesCustomMetricsTargetsInOriginalUnits) {
   const auto furthest = [](const study::Scored& scored) {
     double most = 0;

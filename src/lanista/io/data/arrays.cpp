@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include "lanista/io/data/origin.h"
+
 namespace lanista::data {
 namespace {
 
@@ -34,6 +36,18 @@ std::vector<To> numbers_of(const Tensor& tensor) {
   }
   LANISTA_CHECK(false, "unknown element type");
   return {};
+}
+
+/// The elements as float32, less `origin`: one number for each equal run of a row of `width`, or empty. `exact` gets
+/// them in double if there is no origin and float32 changes one of them.
+std::vector<float> floats_of(const Tensor& tensor, std::size_t width, const std::vector<double>& origin,
+                             std::vector<double>& exact) {
+  if (!origin.empty()) return floats_less_origin(numbers_of<double>(tensor), width, origin);
+  std::vector<float> out = numbers_of<float>(tensor);
+  if (tensor.type == ElementType::kF32 || tensor.type == ElementType::kU8) return out;
+  exact = numbers_of<double>(tensor);
+  if (std::ranges::equal(out, exact, [](float held, double x) { return double{held} == x; })) exact = {};
+  return out;
 }
 
 bool is_whole(const Tensor& tensor) { return tensor.type != ElementType::kF32 && tensor.type != ElementType::kF64; }
@@ -89,7 +103,9 @@ Result<void> read_targets(const Tensor& y, const std::string& task, const DataSp
       return malformed(y, std::to_string(spec.target_size) + " targets a row, the data set has " +
                               std::to_string(expected_spec->target_size));
     }
-    raw.targets = numbers_of<float>(y);
+    const std::vector<double> origin = expected_spec != nullptr ? expected_spec->target_origin : std::vector<double>();
+    raw.targets = floats_of(y, static_cast<std::size_t>(spec.target_size), origin, raw.exact_targets);
+    raw.float32_targets = y.type == ElementType::kF32;
     spec.multilabel = expected_spec != nullptr ? expected_spec->multilabel : task == "multilabel";
     return {};
   }
@@ -124,7 +140,10 @@ Result<LoadedRows> rows_from_arrays(Arrays arrays, const std::string& task, cons
   } else {
     raw.spec.features.dims.assign(x.shape.begin() + 1, x.shape.end());
   }
-  raw.features = numbers_of<float>(x);
+  raw.features =
+      floats_of(x, static_cast<std::size_t>(raw.spec.features.elements_per_sample()),
+                expected_spec != nullptr ? expected_spec->origin : std::vector<double>(), raw.exact_features);
+  raw.float32_features = x.type == ElementType::kF32;
   x.bytes = {};
   if (arrays.y) LANISTA_TRY(read_targets(*arrays.y, task, expected_spec, std::move(arrays.labels), raw));
   raw.names = std::move(arrays.names);

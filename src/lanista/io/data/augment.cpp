@@ -232,7 +232,11 @@ Result<Augmenter> Augmenter::make(std::span<const study::PluginConfig> augment, 
   }
   const std::vector<AugmentPlugin> plugins = builtin_augmentations();
   SampleLayout form{data.features, std::vector<float>(static_cast<std::size_t>(data.features.elements_per_sample()))};
-  data.normalization.apply(form.black, data.features.elements_per_sample());
+  const std::size_t width = form.black.size();
+  for (std::size_t i = 0; i < width && !data.origin.empty(); ++i) {
+    form.black[i] = static_cast<float>(-data.origin[i * data.origin.size() / width]);
+  }
+  data.stored_normalization().apply(form.black, data.features.elements_per_sample());
   for (std::size_t i = 0; i < augment.size(); ++i) {
     auto made = make_one(plugins, augment[i], form);
     if (!made) {

@@ -48,8 +48,14 @@ void add_feature_facts(const Dataset& set, DataReport& report) {
     const Digest digest = hash_bytes(std::as_bytes(std::span(row)));
     report.seen_test_rows += std::binary_search(seen.begin(), seen.end(), digest) ? 1 : 0;
   });
-  report.min = double{*std::min_element(low.begin(), low.end())};
-  report.max = double{*std::max_element(high.begin(), high.end())};
+  const std::vector<double>& origin = set.spec().origin;
+  report.min = std::numeric_limits<double>::infinity();
+  report.max = -report.min;
+  for (std::size_t f = 0; f < width; ++f) {
+    const double from = origin.empty() ? 0 : origin[f * origin.size() / width];
+    report.min = std::min(report.min, from + double{low[f]});
+    report.max = std::max(report.max, from + double{high[f]});
+  }
 }
 
 void add_target_facts(const Dataset& set, DataReport& report) {
@@ -69,9 +75,11 @@ void add_target_facts(const Dataset& set, DataReport& report) {
     for (std::size_t i = 0; spec.multilabel && i < targets.size(); ++i) {
       report.class_rows[i % report.class_rows.size()][p] += targets[i] != 0 ? 1 : 0;
     }
-    for (const float t : targets) {
-      report.target_min = first ? double{t} : std::min(report.target_min, double{t});
-      report.target_max = first ? double{t} : std::max(report.target_max, double{t});
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+      const double from = spec.target_origin.empty() ? 0 : spec.target_origin[i % spec.target_origin.size()];
+      const double target = from + double{targets[i]};
+      report.target_min = first ? target : std::min(report.target_min, target);
+      report.target_max = first ? target : std::max(report.target_max, target);
       first = false;
     }
   }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "lanista/base/csv.h"
+#include "lanista/io/data/origin.h"
 #include "lanista/io/data/readers.h"
 
 namespace lanista::data {
@@ -151,7 +152,7 @@ Result<LoadedRows> rows_of_expected_columns(const ReadRequest& request, const Ta
     // Without one of several targets the rows cannot be compared.
     if (plain.targets.size() != target_names(expected_spec).size()) plain.targets.clear();
   }
-  LANISTA_ASSIGN(EncodedRows rows, encode_rows(table, plain.indices, plain.columns));
+  LANISTA_ASSIGN(EncodedRows rows, encode_rows(table, plain.indices, plain.columns, expected_spec.origin));
   if (expected_spec.schema.is_null() && rows.missing > 0) {
     return malformed("a number is missing, and the data set has no rule for it");
   }
@@ -173,6 +174,9 @@ Result<LoadedRows> rows_of_expected_columns(const ReadRequest& request, const Ta
     if (target) {
       out.labels = std::move(target->labels);
       out.targets = std::move(target->numbers);
+      if (const auto& origin = expected_spec.target_origin; !origin.empty()) {
+        out.targets = floats_less_origin(exact_numbers(table, plain.targets), origin.size(), origin);
+      }
       found.rows_without_target = std::move(target->unknown);
     }
   }
@@ -282,6 +286,7 @@ Result<LoadedRows> read_csv(const ReadRequest& request) {
   found.raw.targets = std::move(target->numbers);
   spec.multilabel = target->multilabel;
   if (spec.classes == 0) spec.target_size = static_cast<std::int64_t>(roles.targets.size());
+  if (spec.classes == 0 && !spec.multilabel) found.raw.exact_targets = exact_numbers(table, roles.targets);
   found.columns = {std::move(table), std::move(roles)};
   return found;
 }

@@ -38,7 +38,15 @@ Digest hash_all(const RawData& raw, const Split& rows) {
     hasher.text("standardised targets").digest(hash_bytes(bytes_of(spec.target_normalization->mean)));
     hasher.digest(hash_bytes(bytes_of(spec.target_normalization->scale)));
   }
+  if (!spec.origin.empty()) hasher.text("origin").digest(hash_bytes(bytes_of(spec.origin)));
+  if (!spec.target_origin.empty()) hasher.text("target origin").digest(hash_bytes(bytes_of(spec.target_origin)));
   return hasher.finish();
+}
+
+/// Statistics of the unit of the source, fitted to numbers that are stored less `origin`.
+Normalization with_origin(Normalization fitted, const std::vector<double>& origin) {
+  for (std::size_t i = 0; i < origin.size(); ++i) fitted.mean.at(i) += origin[i];
+  return fitted;
 }
 
 template <class T>
@@ -62,7 +70,7 @@ std::shared_ptr<const std::vector<float>> standardised(const std::shared_ptr<con
                                                        const DataSpec& spec) {
   if (!spec.target_normalization) return shared(std::vector<float>());
   std::vector<float> out = *targets;
-  spec.target_normalization->apply(out, spec.target_size);
+  spec.stored_target_normalization()->apply(out, spec.target_size);
   return shared(std::move(out));
 }
 
@@ -102,11 +110,13 @@ Result<void> Dataset::fit_statistics(RawData& raw, const Split& split, const std
   if (normalize == "none" || spec.vocab > 0) {
     spec.normalization = {};
   } else if (spec.schema.is_null()) {
-    spec.normalization = fit_normalization(raw.features, width, normalization_entries(spec.features), split[0]);
+    const std::int64_t entries = spec.origin.empty() ? normalization_entries(spec.features) : std::ssize(spec.origin);
+    spec.normalization = with_origin(fit_normalization(raw.features, width, entries, split[0]), spec.origin);
   }
   spec.target_normalization.reset();
   if (spec.targets().kind == autodiff::TargetKind::kNumbers && targets != "raw") {
-    spec.target_normalization = fit_normalization(raw.targets, spec.target_size, spec.target_size, split[0]);
+    spec.target_normalization =
+        with_origin(fit_normalization(raw.targets, spec.target_size, spec.target_size, split[0]), spec.target_origin);
   }
   spec.hash = hash_all(raw, split);
   return {};
@@ -116,7 +126,7 @@ Result<Dataset> Dataset::make(RawData raw, Split split, const std::string& norma
                               const study::ClassWeights& class_weights) {
   LANISTA_TRY(fit_statistics(raw, split, normalize, targets));
   LANISTA_ASSIGN(auto weights, row_weights(raw, split[0], class_weights));
-  raw.spec.normalization.apply(raw.features, raw.spec.features.elements_per_sample());
+  raw.spec.stored_normalization().apply(raw.features, raw.spec.features.elements_per_sample());
 
   Dataset out;
   out.spec_ = std::move(raw.spec);
@@ -141,7 +151,7 @@ Result<Dataset> Dataset::make_folded(RawData raw, const std::vector<Split>& spli
     PostProcess finish;
     if (!of_all.schema.is_null()) finish = fit_table(raw, split[0]);
     LANISTA_TRY(fit_statistics(raw, split, normalize, targets));
-    finish.normalization = raw.spec.normalization;
+    finish.normalization = raw.spec.stored_normalization();
     Dataset& training = trainings->emplace_back();
     training.spec_ = specs.emplace_back(raw.spec);
     training.post_process_ = std::make_shared<const PostProcess>(std::move(finish));

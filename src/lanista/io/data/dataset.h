@@ -61,7 +61,8 @@ class Dataset {
   /// Writes the targets of `rows` as training uses them to `out`: [rows.size(), target_size]. They are normalised if
   /// there is a spec().target_normalization. Precondition: targets are numbers or labels 0 and 1.
   void gather_targets(std::span<const std::int64_t> rows, std::span<float> out) const;
-  /// Writes the targets of `rows` as they were read, not normalised, to `out`: [rows.size(), target_size].
+  /// Writes the targets of `rows` as they are stored, not normalised, to `out`: [rows.size(), target_size]. That is as
+  /// they were read, less spec().target_origin.
   void gather_raw_targets(std::span<const std::int64_t> rows, std::span<float> out) const;
   /// True means that rows have weights in the training loss. False: every row has weight 1.
   bool weighted() const { return weights_ && !weights_->empty(); }
@@ -72,10 +73,10 @@ class Dataset {
   /// Makes a data set without folds from raw rows and their split. Precondition: `raw` passed check_numbers().
   ///
   /// It keeps these fields of raw.spec: name, source, licence, features, vocab, classes, positions, target_size,
-  /// multilabel, labels, schema, and with a schema the normalisation. It computes rows, split_rows, hash and the other
-  /// normalisations. `normalize` is auto or none (features stay raw), `targets` is auto, standardize or raw. Only
-  /// targets that are numbers are normalised, by auto too. Errors: kInvalidArgument (an unknown `normalize` or
-  /// `targets`), those of row_weights().
+  /// multilabel, labels, schema, origin, target_origin, and with a schema the normalisation. It computes rows,
+  /// split_rows, hash and the other normalisations. `normalize` is auto or none (features stay raw), `targets` is auto,
+  /// standardize or raw. Only targets that are numbers are normalised, by auto too. Errors: kInvalidArgument (an
+  /// unknown `normalize` or `targets`), those of row_weights().
   static Result<Dataset> make(RawData raw, Split split, const std::string& normalize, const std::string& targets,
                               const study::ClassWeights& class_weights = {});
   /// Sets rows, split_rows, normalisations and hash of raw.spec as make() does, and leaves features and targets

@@ -37,6 +37,18 @@ struct ExportRows {
     }
   }
 
+  /// A feature in the unit of the data set: raw ones with the origin added.
+  double feature(std::size_t row, std::size_t feature) const {
+    const double stored = double{features[row * width + feature]};
+    return has_raw_origins() ? stored + spec.origin[feature * spec.origin.size() / width] : stored;
+  }
+  double target(std::size_t row, std::size_t target) const {
+    const double stored = double{targets[row * static_cast<std::size_t>(spec.target_size) + target]};
+    return spec.target_origin.empty() ? stored : stored + spec.target_origin[target];
+  }
+  /// True: features are not normalised and lack their origin.
+  bool has_raw_origins() const { return !spec.origin.empty() && spec.normalization == Normalization{}; }
+
   std::string label(std::size_t row) const {
     const auto label = static_cast<std::size_t>(labels[row]);
     return label < spec.labels.size() ? spec.labels[label] : std::to_string(label);
@@ -76,25 +88,46 @@ Result<Files> as_csv(const ExportRows& numbers) {
   for (std::size_t row = 0; row < numbers.rows; ++row) {
     cells.clear();
     for (std::size_t f = 0; f < numbers.width; ++f) {
-      cells.push_back(formats::csv_cell(double{numbers.features[row * numbers.width + f]}));
+      cells.push_back(formats::csv_cell(numbers.feature(row, f)));
     }
     if (numbers.spec.classes > 0) cells.push_back(formats::csv_cell(numbers.label(row)));
     for (std::size_t t = 0; t < targets && numbers.spec.classes == 0; ++t) {
-      cells.push_back(formats::csv_cell(double{numbers.targets[row * targets + t]}));
+      cells.push_back(formats::csv_cell(numbers.target(row, t)));
     }
     formats::add_csv_row(text, cells);
   }
   return Files{{"data.csv", std::move(text)}};
 }
 
+std::vector<double> whole_features(const ExportRows& numbers) {
+  std::vector<double> out;
+  for (std::size_t row = 0; row < numbers.rows; ++row) {
+    for (std::size_t f = 0; f < numbers.width; ++f) out.push_back(numbers.feature(row, f));
+  }
+  return out;
+}
+
+std::vector<double> whole_targets(const ExportRows& numbers) {
+  std::vector<double> out;
+  for (std::size_t row = 0; row < numbers.rows; ++row) {
+    for (std::size_t t = 0; t < static_cast<std::size_t>(numbers.spec.target_size); ++t) {
+      out.push_back(numbers.target(row, t));
+    }
+  }
+  return out;
+}
+
 Result<Files> as_npy(const ExportRows& numbers) {
-  const Tensor x = tensor<float>(ElementType::kF32, with_rows(numbers, numbers.spec.features.dims), numbers.features);
+  const auto dims = with_rows(numbers, numbers.spec.features.dims);
+  const Tensor x = numbers.has_raw_origins() ? tensor<double>(ElementType::kF64, dims, whole_features(numbers))
+                                             : tensor<float>(ElementType::kF32, dims, numbers.features);
   const std::int64_t positions = numbers.spec.positions;
   const std::vector<std::int64_t> label = positions > 0 ? std::vector{positions} : std::vector<std::int64_t>();
   const Tensor y =
-      numbers.spec.classes > 0
-          ? tensor<std::int32_t>(ElementType::kI32, with_rows(numbers, label), numbers.labels)
-          : tensor<float>(ElementType::kF32, with_rows(numbers, {numbers.spec.target_size}), numbers.targets);
+      numbers.spec.classes > 0 ? tensor<std::int32_t>(ElementType::kI32, with_rows(numbers, label), numbers.labels)
+      : numbers.spec.target_origin.empty()
+          ? tensor<float>(ElementType::kF32, with_rows(numbers, {numbers.spec.target_size}), numbers.targets)
+          : tensor<double>(ElementType::kF64, with_rows(numbers, {numbers.spec.target_size}), whole_targets(numbers));
   return Files{{"x.npy", formats::encode_npy(x)}, {"y.npy", formats::encode_npy(y)}};
 }
 

@@ -14,7 +14,8 @@ namespace lanista::data {
 enum class ExportFormat {
   /// One table data.csv: f0, f1, …, then target with class names, or target, target1, … with numbers.
   kCsv,
-  /// x.npy with float32 features, y.npy with class numbers (int32) or targets (float32).
+  /// x.npy with features (float32), y.npy with class numbers (int32) or targets (float32). Numbers with an origin are
+  /// float64.
   kNpy,
   /// train-images-idx3-ubyte, train-labels-idx1-ubyte. Only for classes, and features that are whole numbers 0..255.
   kIdx,

@@ -47,6 +47,13 @@ void Normalization::undo(std::span<float> rows, std::int64_t width) const {
   for_each_value(*this, rows, width, [](double x, double m, double s) { return x * s + m; });
 }
 
+Normalization less_origin(Normalization normalization, std::span<const double> origin) {
+  if (origin.empty() || normalization == Normalization{}) return normalization;
+  LANISTA_CHECK(origin.size() == normalization.mean.size(), "a normalisation must have one origin for each entry");
+  for (std::size_t i = 0; i < origin.size(); ++i) normalization.mean[i] -= origin[i];
+  return normalization;
+}
+
 std::int64_t normalization_entries(const graph::Shape& features) {
   return features.rank() == 3 ? features.dims.front() : 1;
 }

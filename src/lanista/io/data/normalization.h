@@ -25,6 +25,11 @@ struct Normalization {
   bool operator==(const Normalization&) const = default;
 };
 
+/// The normalisation of numbers that are stored less `origin`: a copy with mean - origin. `origin` has one number for
+/// each entry. Without origins, and for Normalization{} (no normalisation), it is `normalization` itself. Throws
+/// InternalError if the numbers of entries differ.
+Normalization less_origin(Normalization normalization, std::span<const double> origin);
+
 /// Number of entries of a normalisation for samples of shape `features`: the channels of images [C, H, W], else 1.
 std::int64_t normalization_entries(const graph::Shape& features);
 

@@ -4,6 +4,7 @@
 
 #include "lanista/io/data/dataset.h"
 #include "lanista/io/data/fold_assignment.h"
+#include "lanista/io/data/origin.h"
 #include "lanista/io/data/readers.h"
 
 namespace lanista::data {
@@ -64,17 +65,21 @@ Result<std::vector<Split>> make_fold_splits(const LoadedRows& found, const Split
   return out;
 }
 
-/// Encodes a table as features, fitted on the training rows alone. `leave_missing`: missing values stay NaN.
-Result<void> encode(const LoadedRows::Columns& found, const std::vector<std::int64_t>& train, bool leave_missing,
-                    RawData& raw) {
+/// Whether numbers with a large mean are stored less an origin (origin.h).
+bool has_origins(const study::DataConfig& config) { return config.rules > study::kFirstRules; }
+
+/// Encodes a table as features, fitted on the training rows alone. With folds, missing values stay NaN.
+Result<void> encode(const LoadedRows::Columns& found, const std::vector<std::int64_t>& train,
+                    const study::DataConfig& config, RawData& raw) {
   const auto& [table, roles] = found;
   LANISTA_ASSIGN(FittedColumns fitted, fit_columns(table, roles.features, train));
   const std::vector<Column>& columns = fitted.columns;
   std::ranges::move(fitted.data_warnings, std::back_inserter(raw.data_warnings));
   std::vector<std::size_t> indices;
   for (const ColumnDeclaration& column : roles.features) indices.push_back(column.index);
-  LANISTA_ASSIGN(EncodedRows rows, encode_rows(table, indices, columns));
   DataSpec& spec = raw.spec;
+  if (has_origins(config) && config.normalize != "none") spec.origin = std::move(fitted.origin);
+  LANISTA_ASSIGN(EncodedRows rows, encode_rows(table, indices, columns, spec.origin));
   spec.normalization = normalization_of(columns);
   spec.features.dims = {static_cast<std::int64_t>(spec.normalization.mean.size())};
   if (spec.features.dims[0] == 0) return Error{Code::kDataLoss, "csv: no column holds a value", ""};
@@ -84,9 +89,9 @@ Result<void> encode(const LoadedRows::Columns& found, const std::vector<std::int
   raw.missing = rows.missing;
   raw.unknown = rows.unknown;
   LANISTA_TRY(check_numbers(raw));
-  if (!leave_missing || rows.missing == 0) return {};
+  if (!config.folds || rows.missing == 0) return {};
   for (Column& column : fitted.columns) column.keeps_missing = true;
-  LANISTA_ASSIGN(rows, encode_rows(table, indices, fitted.columns));
+  LANISTA_ASSIGN(rows, encode_rows(table, indices, fitted.columns, spec.origin));
   raw.features = std::move(rows.features);
   return {};
 }
@@ -117,10 +122,13 @@ Result<Opened> open_split(const study::DataConfig& config, const std::string& fo
     out.splits.push_back(std::move(split));
   }
   if (found.columns) {
-    auto encoded = encode(*found.columns, seen, config.folds.has_value(), found.raw);
+    auto encoded = encode(*found.columns, seen, config, found.raw);
     if (!encoded) return with_file(encoded.error(), path);
     found.columns.reset();
   }
+  if (has_origins(config)) fit_origins(found.raw, seen, config);
+  found.raw.exact_features = {};
+  found.raw.exact_targets = {};
   found.raw.spec.source = request.source.text;
   found.raw.spec.rules = config.rules;
   out.raw = std::move(found.raw);

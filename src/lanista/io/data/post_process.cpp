@@ -77,9 +77,11 @@ PostProcess fit_table(RawData& raw, const std::vector<std::int64_t>& train) {
     const bool category = column.kind == ColumnKind::kCategory;
     for (const std::size_t end = feature + static_cast<std::size_t>(column.width()); feature < end; ++feature) {
       const auto [mean, scale] = category ? std::pair(0.0, 1.0) : mean_and_scale(raw.features, width, feature, train);
-      out.normalization.mean.push_back(mean);
+      const double origin = raw.spec.origin.empty() ? 0 : raw.spec.origin.at(feature);
+      out.normalization.mean.push_back(mean + origin);
       out.normalization.scale.push_back(scale);
-      out.missing.push_back(static_cast<float>(mean));
+      // As a model package computes it from the mean in the unit of the source.
+      out.missing.push_back(static_cast<float>(mean + origin - origin));
       if (category && !has_nonzero(raw.features, width, feature, train)) out.unseen.push_back(feature);
     }
   }

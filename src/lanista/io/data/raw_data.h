@@ -12,11 +12,17 @@ namespace lanista::data {
 /// Vectors are row-major.
 struct RawData {
   DataSpec spec;                ///< Description; which fields are set depends on the producer.
-  std::vector<float> features;  ///< Features [rows, features…].
+  std::vector<float> features;  ///< Features [rows, features…], less spec.origin.
   /// Class numbers from 0 [rows, labels_per_sample], or empty. From read_raw() also kNoLabel.
   std::vector<std::int32_t> labels;
-  /// Numbers or labels [rows, target_size] in the unit of the source, or empty. From read_raw() also kNoTarget.
+  /// Numbers or labels [rows, target_size] in the unit of the source, less spec.target_origin, or empty. From
+  /// read_raw() also kNoTarget.
   std::vector<float> targets;
+  /// The numbers of `features` and `targets` in double, if float32 changes one of them; else empty. They exist until
+  /// the split is known, which decides about origins (origin.h).
+  std::vector<double> exact_features, exact_targets;
+  /// True: the source holds its features, or its targets, as float32, so that a finer reading cannot exist.
+  bool float32_features = false, float32_targets = false;
   std::vector<float> weights;              ///< Weights in the training loss [rows], or empty.
   std::vector<std::string> names;          ///< Names such as file names [rows], or empty.
   std::int64_t missing = 0;                ///< Number of cells of a table without a value.

@@ -103,7 +103,7 @@ Result<RawData> read_raw(const DataSpec& spec, const std::string& path, FileSyst
       std::fill_n(raw.targets.begin() + static_cast<std::ptrdiff_t>(row * outputs), outputs, kNoTarget);
     }
   }
-  spec.normalization.apply(raw.features, spec.features.elements_per_sample());
+  spec.stored_normalization().apply(raw.features, spec.features.elements_per_sample());
   return std::move(raw);
 }
 

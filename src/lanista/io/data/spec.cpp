@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <utility>
 
 #include "lanista/base/printable.h"
@@ -69,6 +70,24 @@ Result<Normalization> parse_targets(const json& object, const DataSpec& spec) {
   if (entries == spec.target_size) return targets;
   return malformed("\"target_normalization\" has " + std::to_string(entries) + " entries for " +
                    std::to_string(spec.target_size) + " targets");
+}
+
+/// The numbers of "origin" or "target_origin", or none if the key is absent.
+Result<std::vector<double>> parse_origin(const json& object, const char* key, const Normalization* normalization,
+                                         std::int64_t width) {
+  if (!object.contains(key)) return std::vector<double>();
+  LANISTA_ASSIGN(auto origin, entry<std::vector<double>>(object, key));
+  const std::string name = "\"" + std::string(key) + "\"";
+  if (!std::ranges::all_of(origin, [](double x) { return std::isfinite(x); })) {
+    return malformed(name + " holds a number that is not finite");
+  }
+  // A package of folds has the normalisations in its members.
+  const bool fitted = normalization != nullptr && *normalization != Normalization{};
+  const auto entries = std::ssize(origin);
+  if (fitted ? origin.size() == normalization->mean.size() : entries > 0 && width % entries == 0) return origin;
+  return malformed(name + " has " + std::to_string(entries) + " numbers for " +
+                   std::to_string(fitted ? std::ssize(normalization->mean) : width) +
+                   (fitted ? " entries of the normalisation" : " numbers of a row"));
 }
 
 /// The shortest text that reads back as the same number.
@@ -155,6 +174,10 @@ Result<DataSpec> parse_fold(const json& object, const DataSpec& of) {
   const std::int64_t width = of.features.elements_per_sample();
   LANISTA_ASSIGN(const json normalization, entry<json>(object, "normalization"));
   LANISTA_ASSIGN(fold.normalization, parse_normalization(normalization, width));
+  const bool fitted_fold = fold.normalization != Normalization{};
+  if (fitted_fold && !of.origin.empty() && of.origin.size() != fold.normalization.mean.size()) {
+    return malformed("\"origin\" does not fit the normalisation of a fold");
+  }
   fold.target_normalization.reset();
   if (object.contains("target_normalization")) {
     LANISTA_ASSIGN(fold.target_normalization, parse_targets(object["target_normalization"], fold));
@@ -204,6 +227,8 @@ json spec_json(const DataSpec& spec) {
   if (spec.positions > 0) out["positions"] = spec.positions;
   if (spec.multilabel) out["multilabel"] = true;
   if (spec.target_normalization) out["target_normalization"] = normalization_json(*spec.target_normalization);
+  if (!spec.origin.empty()) out["origin"] = spec.origin;
+  if (!spec.target_origin.empty()) out["target_origin"] = spec.target_origin;
   if (!spec.schema.is_null()) out["schema"] = spec.schema;
   for (const DataSpec& fold : spec.folds) out["folds"].push_back(fold_json(fold));
   return out;
@@ -257,6 +282,12 @@ Result<DataSpec> parse_spec(const json& object) {
   if (object.contains("target_normalization")) {
     LANISTA_ASSIGN(spec.target_normalization, parse_targets(object["target_normalization"], spec));
   }
+  const Normalization* of_targets = spec.target_normalization ? &*spec.target_normalization : nullptr;
+  if (of_targets == nullptr && object.contains("target_origin")) {
+    return malformed("\"target_origin\" stands where targets are not standardised");
+  }
+  LANISTA_ASSIGN(spec.origin, parse_origin(object, "origin", &spec.normalization, spec.features.elements_per_sample()));
+  LANISTA_ASSIGN(spec.target_origin, parse_origin(object, "target_origin", of_targets, spec.target_size));
   if (object.contains("schema")) {
     spec.schema = object["schema"];
     LANISTA_TRY(check_schema(spec));

@@ -25,25 +25,30 @@ inline constexpr std::int64_t kMaxVocab = std::int64_t{1} << 20;
 
 /// The description of a data set, without its samples.
 struct DataSpec {
-  std::string name;                 ///< Short name for users: "digits".
-  std::string source;               ///< The source as in the study file: "csv:iris.csv".
-  std::string licence;              ///< Licence for users: "CC BY 4.0", or empty.
-  graph::Shape features;            ///< Shape of one sample without the batch: [64] or [1, 8, 8].
-  std::int64_t vocab = 0;           ///< Above 0: features are token numbers below it. 0: real numbers.
-  std::int64_t classes = 0;         ///< Number of classes; 0: targets are numbers.
-  std::int64_t positions = 0;       ///< Class labels of a sample, one for each token; 0: one label for a sample.
-  std::int64_t target_size = 1;     ///< Number of targets of a sample if `classes` is 0.
-  bool multilabel = false;          ///< True: each target is 0 or 1, 1 if the sample has that label.
+  std::string name;              ///< Short name for users: "digits".
+  std::string source;            ///< The source as in the study file: "csv:iris.csv".
+  std::string licence;           ///< Licence for users: "CC BY 4.0", or empty.
+  graph::Shape features;         ///< Shape of one sample without the batch: [64] or [1, 8, 8].
+  std::int64_t vocab = 0;        ///< Above 0: features are token numbers below it. 0: real numbers.
+  std::int64_t classes = 0;      ///< Number of classes; 0: targets are numbers.
+  std::int64_t positions = 0;    ///< Class labels of a sample, one for each token; 0: one label for a sample.
+  std::int64_t target_size = 1;  ///< Number of targets of a sample if `classes` is 0.
+  bool multilabel = false;       ///< True: each target is 0 or 1, 1 if the sample has that label.
   /// Rules by which samples are read, those of the study (study::DataConfig::rules).
   std::int64_t rules = study::kLatestRules;
-  std::vector<std::string> labels;  ///< Class names by class number; may be empty.
-  std::int64_t rows = 0;            ///< Number of rows of all parts.
+  std::vector<std::string> labels;           ///< Class names by class number; may be empty.
+  std::int64_t rows = 0;                     ///< Number of rows of all parts.
   std::array<std::int64_t, 3> split_rows{};  ///< Numbers of rows of train, validation, test.
   Digest hash;                  ///< Hash of samples, split and normalisation; part of the study's identity.
   Normalization normalization;  ///< Normalisation of features, fitted on the training part.
   /// For targets that are numbers: training uses (target - mean) / scale. It has one entry for each target, fitted on
   /// the training part. None: training uses targets unchanged.
   std::optional<Normalization> target_normalization;
+  /// Numbers that are subtracted in double before a feature becomes float32, one for each entry of `normalization`.
+  /// Empty: features are stored as they are. Means, minima and maxima are in the unit of the source (origin.h).
+  std::vector<double> origin;
+  /// The same for targets that are numbers, one for each target. Predictions as users read them have it added back.
+  std::vector<double> target_origin;
   /// For tables: how raw rows become features: "columns" (columns_json()), "target" ("kind", and "name" or "names").
   /// The names of columns of row weights and hold-out losses, if there are any, are "weight" and "holdout". Otherwise
   /// null.
@@ -62,6 +67,13 @@ struct DataSpec {
   std::int64_t labels_per_sample() const { return positions > 0 ? positions : 1; }
   /// Number of outputs for one label: the number of classes; or the number of targets of a sample.
   std::int64_t width() const { return classes > 0 ? classes : target_size; }
+  /// The normalisation of features as they are stored, less `origin`.
+  Normalization stored_normalization() const { return less_origin(normalization, origin); }
+  /// The normalisation of targets as they are stored, less `target_origin`.
+  std::optional<Normalization> stored_target_normalization() const {
+    if (!target_normalization) return std::nullopt;
+    return less_origin(*target_normalization, target_origin);
+  }
   /// Shape of a model's output for one sample, without the batch: [width()], or [positions, width()].
   graph::Shape prediction() const { return {positions > 0 ? std::vector{positions, width()} : std::vector{width()}}; }
 };
@@ -71,9 +83,9 @@ Result<DataSpec> training_spec(const DataSpec& spec, const std::optional<std::in
 
 /// The specification as a JSON object for the log and the model package. Each field of DataSpec but `stream` is an
 /// entry of its name: "features" is the list of sizes, "hash" is hexadecimal. These are absent if they are unset:
-/// "rules" (the first rules), "vocab", "positions", "multilabel", "target_normalization", "schema", "folds". A fold has
-/// "split_rows", "hash" and normalisations; for tables, where they differ, also "columns" (means and scales) and
-/// "unseen" (feature indices).
+/// "rules" (the first rules), "vocab", "positions", "multilabel", "target_normalization", "origin", "target_origin",
+/// "schema", "folds". A fold has "split_rows", "hash" and normalisations; for tables, where they differ, also "columns"
+/// (means and scales) and "unseen" (feature indices).
 nlohmann::json spec_json(const DataSpec& spec);
 
 /// Reads what spec_json() wrote. Errors: kDataLoss (a missing or invalid entry, with its name).

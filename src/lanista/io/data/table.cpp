@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -9,9 +10,11 @@
 #include <set>
 #include <utility>
 
+#include "lanista/base/check.h"
 #include "lanista/base/digest.h"
 #include "lanista/io/data/column_warnings.h"
 #include "lanista/io/data/files.h"
+#include "lanista/io/data/origin.h"
 
 namespace lanista::data {
 namespace {
@@ -149,14 +152,34 @@ Result<void> fit_category(const Table& table, std::size_t index, const std::vect
   return {};
 }
 
-/// Appends a cell's features. Returns whether it has an unknown category.
+/// Appends the origin of each feature of a fitted column.
+void add_origins(const Table& table, std::size_t index, const Column& column, const ColumnScan& cells,
+                 const std::vector<std::int64_t>& train, std::vector<double>& origin) {
+  origin.resize(origin.size() + column.categories.size());
+  std::vector<double> numbers;
+  if (column.kind == ColumnKind::kNumber) {
+    for (const std::int64_t row : train) numbers.push_back(cells.numbers[static_cast<std::size_t>(row)]);
+    origin.push_back(fit_origin(numbers));
+  }
+  for (std::size_t part = 0; part < column.parts.size(); ++part) {
+    numbers.clear();
+    for (const std::int64_t row : train) {
+      const auto date = parse_date(table.text(static_cast<std::size_t>(row), index));
+      if (date) numbers.push_back((*date).*kDateParts[part].value);
+    }
+    origin.push_back(fit_origin(numbers));
+  }
+}
+
+/// Appends a cell's features, each less its origin. Returns whether it has an unknown category.
 Result<bool> add_features(const Table& table, std::size_t row, std::string_view text, const Column& column,
-                          std::vector<float>& features) {
+                          const std::function<double(std::size_t)>& origin_at, std::vector<float>& features) {
   switch (column.kind) {
     case ColumnKind::kNumber: {
       const auto number = table.number(text);
       if (!number && !text.empty()) return not_a_number_error(column.name, table.row_location(row), text);
-      features.push_back(static_cast<float>(number.value_or(column.keeps_missing ? kNoText : column.stats.mean)));
+      const double value = number.value_or(column.keeps_missing ? kNoText : column.stats.mean);
+      features.push_back(static_cast<float>(value - origin_at(features.size())));
       return false;
     }
     case ColumnKind::kCategory: {
@@ -173,7 +196,8 @@ Result<bool> add_features(const Table& table, std::size_t row, std::string_view 
       if (!date && !text.empty()) return not_a_date_error(column.name, table.row_location(row), text);
       for (std::size_t i = 0; i < column.parts.size(); ++i) {
         const double instead = column.keeps_missing ? kNoText : column.parts[i].mean;
-        features.push_back(static_cast<float>(date ? (*date).*kDateParts[i].value : instead));
+        const double value = date ? (*date).*kDateParts[i].value : instead;
+        features.push_back(static_cast<float>(value - origin_at(features.size())));
       }
       return false;
     }
@@ -254,14 +278,16 @@ Result<FittedColumns> fit_columns(const Table& table, const std::vector<ColumnDe
         LANISTA_TRY(fit_date(table, raw.index, train, column));
         break;
     }
+    add_origins(table, raw.index, column, cells, train, out.origin);
     if (!warning.empty()) out.data_warnings.push_back("column \"" + column.name + "\": " + warning);
     out.columns.push_back(std::move(column));
   }
+  if (std::ranges::all_of(out.origin, [](double x) { return x == 0; })) out.origin.clear();
   return out;
 }
 
 Result<EncodedRows> encode_rows(const Table& table, const std::vector<std::size_t>& indices,
-                                const std::vector<Column>& columns) {
+                                const std::vector<Column>& columns, std::span<const double> origin) {
   EncodedRows out;
   std::size_t width = 0;
   for (const Column& column : columns) width += static_cast<std::size_t>(column.width());
@@ -272,11 +298,15 @@ Result<EncodedRows> encode_rows(const Table& table, const std::vector<std::size_
                  ""};
   }
   out.features.reserve(table.rows() * width);
+  LANISTA_CHECK(origin.empty() || width % origin.size() == 0, "origins must divide the features of a table");
+  const auto origin_at = [&](std::size_t feature) {
+    return origin.empty() ? 0 : origin[feature % width * origin.size() / width];
+  };
   for (std::size_t row = 0; row < table.rows(); ++row) {
     for (std::size_t c = 0; c < columns.size(); ++c) {
       const auto text = table.text(row, indices[c]);
       out.missing += text.empty() ? 1 : 0;
-      LANISTA_ASSIGN(const bool unknown, add_features(table, row, text, columns[c], out.features));
+      LANISTA_ASSIGN(const bool unknown, add_features(table, row, text, columns[c], origin_at, out.features));
       if (unknown && out.unknown++ == 0) {
         out.first_unknown_location =
             table.row_location(row) + " holds " + quoted(text) + " in column \"" + columns[c].name + "\"";

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -129,7 +130,8 @@ Error not_a_number_error(const std::string& column, const std::string& row_locat
 
 /// Feature columns after the fit to training rows.
 struct FittedColumns {
-  std::vector<Column> columns;  ///< with statistics and categories, in the order of declarations
+  std::vector<Column> columns;  ///< With statistics and categories, in the order of declarations.
+  std::vector<double> origin;   ///< The origin of each feature (origin.h); empty: none needs one.
   /// texts for the user on columns that may be read in an unintended way, or of which rare categories are left out
   std::vector<std::string> data_warnings;
 };
@@ -149,10 +151,11 @@ struct EncodedRows {
 /// Encodes all rows of the table as features. Column i of `columns` is column `indices[i]` of the table.
 ///
 /// A number is one feature; the column's mean, or NaN with keeps_missing, replaces a missing one. Parts of a date are
-/// treated alike. A category is a one among zeros; a missing or unknown one gives only zeros. Errors: kDataLoss (a text
-/// in place of a number or a date), kResourceExhausted (more than kMaxFeatures numbers).
+/// treated alike. `origin`, with a number for each equal run of features or empty, is subtracted in double. A category
+/// is a one among zeros; a missing or unknown one gives only zeros. Errors: kDataLoss (a text in place of a number or a
+/// date), kResourceExhausted (more than kMaxFeatures numbers).
 Result<EncodedRows> encode_rows(const Table& table, const std::vector<std::size_t>& indices,
-                                const std::vector<Column>& columns);
+                                const std::vector<Column>& columns, std::span<const double> origin = {});
 
 /// The index of the column with the name `requested`, else `requested` itself as an index from 0. Errors:
 /// kInvalidArgument (neither, with the nearest name; several columns of that name).

@@ -45,6 +45,7 @@ Result<Dataset> Dataset::transformed(const Dataset& base, Transform transform, S
   out.spec_.features = transform.features;
   out.spec_.vocab = 0;
   out.spec_.normalization = {};
+  out.spec_.origin.clear();
   out.spec_.schema = nullptr;
   out.spec_.stream = nullptr;
   out.spec_.folds.clear();

@@ -19,7 +19,7 @@ struct Scored {
   std::int64_t width = 0;                     ///< Numbers in a prediction: classes, labels or outputs.
   std::span<const double> scores;             ///< Logits, or numbers in the unit of the targets: [n, width].
   std::span<const std::int32_t> labels = {};  ///< Class index of each row: [n]. Empty without classes.
-  std::span<const float> targets = {};        ///< Numbers, or labels as 0 and 1: [n, width]. Empty with classes.
+  std::span<const double> targets = {};       ///< Numbers, or labels as 0 and 1: [n, width]. Empty with classes.
 };
 
 /// The kind of targets of a task: classes with their number, numbers, or labels. A metric suits some kinds only.

@@ -46,14 +46,14 @@ constexpr std::string_view kMain = R"(
 
 int main() {
   std::string line;
-  std::vector<float> input, output(model::output_size);
+$buffers
   for (long number = 1; std::getline(std::cin, line); ++number) {
     std::replace_if(line.begin(), line.end(), [](char c) { return c == ',' || c == ';' || c == '\r'; }, ' ');
     if (line.find_first_not_of(" \t") == std::string::npos) continue;
     input.clear();
     const char* at = line.c_str();
     for (char* end = nullptr;; at = end) {
-      const float value = std::strtof(at, &end);
+      const $input_type value = std::$read(at, &end);
       if (end == at) break;
       input.push_back(value);
     }
@@ -65,7 +65,7 @@ int main() {
     }
     model::predict(input.data(), output.data());
     for (std::size_t i = 0; i < output.size(); ++i) {
-      std::printf("%s%.9g", i == 0 ? "" : " ", static_cast<double>(output[i]));
+      std::printf("%s$format", i == 0 ? "" : " ", static_cast<double>(output[i]));
     }
 $print_label    std::printf("\n");
   }
@@ -251,13 +251,69 @@ std::string weights_text(const Pieces& one) {
   return out;
 }
 
-std::string predict_text(const std::string& body) {
-  return "\ninline void predict(const float* input, float* output) {" + cpp_indent(body, 2) + "}\n";
+std::string predict_text(const std::string& body, const char* name = "predict") {
+  return "\ninline void " + std::string(name) + "(const float* input, float* output) {" + cpp_indent(body, 2) + "}\n";
+}
+
+bool has_origins(const CppExport& options) { return !options.origin.empty() || !options.target_origin.empty(); }
+
+/// The name of the function from float to float.
+const char* inner_name(const CppExport& options) { return has_origins(options) ? "predict_less_origin" : "predict"; }
+
+constexpr std::string_view kPredictWithOrigins = R"(
+// Origins are subtracted and added in double: float would lose digits.
+inline void predict(const $input_type* input, $output_type* output) {
+$before  predict_less_origin($from, $to);
+$after}
+)";
+
+constexpr std::string_view kLessOrigin = R"(  std::vector<float> stored(input_size);
+  for (Index i = 0; i < input_size; ++i) {
+    stored[i] = static_cast<float>(input[i] - input_origin[i / (input_size / $entries)]);
+  }
+)";
+
+constexpr std::string_view kPlusOrigin =
+    R"(  for (Index i = 0; i < output_size; ++i) output[i] = static_cast<double>(predicted[i]) + target_origin[i];
+)";
+
+/// The function for the raw input and the unit of the targets, if they have origins.
+std::string origins_text(const CppExport& options) {
+  if (!has_origins(options)) return "";
+  const bool in = !options.origin.empty(), out = !options.target_origin.empty();
+  std::string before;
+  if (in) before += cpp_fill(kLessOrigin, {{"entries", std::to_string(options.origin.size())}});
+  if (out) before += "  std::vector<float> predicted(output_size);\n";
+  return (in ? array_text<double>("double", "input_origin", options.origin) : "") +
+         (out ? array_text<double>("double", "target_origin", options.target_origin) : "") +
+         cpp_fill(kPredictWithOrigins, {{"input_type", in ? "double" : "float"},
+                                        {"output_type", out ? "double" : "float"},
+                                        {"before", before},
+                                        {"from", in ? "stored.data()" : "input"},
+                                        {"to", out ? "predicted.data()" : "output"},
+                                        {"after", out ? std::string(kPlusOrigin) : ""}});
+}
+
+Result<void> check_origins(const CppExport& options, const Pieces& one) {
+  LANISTA_TRY(check_normalization("origin", options.origin, one.input, false));
+  const auto outputs = one.output.elements_per_sample();
+  if (options.target_origin.empty() || std::ssize(options.target_origin) == outputs) return {};
+  return invalid("targets have " + std::to_string(options.target_origin.size()) + " origins, the output " +
+                 sample_text(one.output) + " needs none, or " + std::to_string(outputs));
 }
 
 std::string tail_text(const Pieces& one, const CppExport& options) {
+  const bool in = !options.origin.empty(), out = !options.target_origin.empty();
+  const std::string buffers = in || out ? "  std::vector<" + std::string(in ? "double" : "float") +
+                                              "> input;\n  std::vector<" + (out ? "double" : "float") +
+                                              "> output(model::output_size);"
+                                        : "  std::vector<float> input, output(model::output_size);";
   const bool named = options.labels.size() == static_cast<std::size_t>(one.output.elements_per_sample());
-  return cpp_fill(kMain, {{"print_label", named ? std::string(kPrintLabel) : ""}});
+  return origins_text(options) + cpp_fill(kMain, {{"print_label", named ? std::string(kPrintLabel) : ""},
+                                                  {"buffers", buffers},
+                                                  {"input_type", in ? "double" : "float"},
+                                                  {"read", in ? "strtod" : "strtof"},
+                                                  {"format", out ? "%.17g" : "%.9g"}});
 }
 
 constexpr std::string_view kLogSum = R"(
@@ -343,8 +399,9 @@ Result<std::string> to_cpp(const graph::Graph& graph, std::span<const Tensor> we
                            const graph::OpTable& ops, const CppEmitters& emitters) {
   LANISTA_ASSIGN(const Pieces one, pieces_of(graph, weights, options, ops, emitters));
   LANISTA_TRY(check_size({one}));
+  LANISTA_TRY(check_origins(options, one));
   return head_text(one, options) + normalizers_text(options) + missing_text(options) + unit_text(options) +
-         weights_text(one) + predict_text(one.body) + tail_text(one, options);
+         weights_text(one) + predict_text(one.body, inner_name(options)) + tail_text(one, options);
 }
 
 Result<std::string> to_cpp(const BlendedModel& blended, const CppExport& options, const graph::OpTable& ops,
@@ -373,6 +430,7 @@ Result<std::string> to_cpp(const BlendedModel& blended, const CppExport& options
     all.push_back(*std::move(whole));
   }
   LANISTA_TRY(check_size(all));
+  LANISTA_TRY(check_origins(options, all[0]));
 
   std::string out = head_text(all[0], units[0]);
   if (once) out += missing_text(units[0]) + normalizers_text(units[0]);
@@ -390,8 +448,8 @@ Result<std::string> to_cpp(const BlendedModel& blended, const CppExport& options
   const std::string classes = std::to_string(all[0].output.dims.back());
   if (blended.how != Blend::kNumbers) out += kLogSum;
   return out +
-         predict_text(body +
-                      cpp_fill(entry_of(kBlendPatterns, blended.how), {{"calls", calls}, {"classes", classes}})) +
+         predict_text(body + cpp_fill(entry_of(kBlendPatterns, blended.how), {{"calls", calls}, {"classes", classes}}),
+                      inner_name(options)) +
          tail_text(all[0], options);
 }
 

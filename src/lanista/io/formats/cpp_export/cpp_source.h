@@ -28,6 +28,11 @@ struct CppExport {
   /// number of the output. Empty: the output is unchanged.
   std::vector<double> target_mean = {}, target_scale = {};
   std::vector<std::string> features = {};  ///< Names of the inputs, in order; may be empty.
+  /// Numbers in double that the program subtracts from its raw input, which then is double, before it becomes float.
+  /// One for each feature or channel; empty: the input is float.
+  std::vector<double> origin = {};
+  /// Numbers that it adds to its output, which then is double, one for each; empty: the output is float.
+  std::vector<double> target_origin = {};
 };
 
 /// One node of a model, as its emitter receives it. In the C++ text, the value of node 3 is "v3" and its parameter
@@ -61,6 +66,8 @@ CppEmitters cpp_emitters();
 ///   input_size, output_size, labels, targets and features (where there are any)
 ///   void predict(const float* input, float* output);  // one sample, row-major; normalisation inside
 ///   }
+///
+/// Input and output are double where there are origins.
 ///
 /// With LANISTA_MODEL_MAIN defined it is a program. It reads samples from stdin, one in each line, and prints the
 /// outputs and, if there is a label for each output, the label of the largest. Weights are exact; sums may be rounded

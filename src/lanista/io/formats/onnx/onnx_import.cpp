@@ -214,7 +214,7 @@ std::vector<std::string> notices_of(const std::vector<PlannedNode>& rewrites) {
   return lines;
 }
 
-Result<ImportedModel> import_model(const OnnxModel& model, const OnnxImport& options) {
+Result<ImportedModel> import_float_model(const OnnxModel& model, const OnnxImport& options) {
   LANISTA_TRY(check_model(model));
   ByteBudget budget{options.extra_bytes};
   LANISTA_ASSIGN(OnnxView view, OnnxView::make(model, budget));
@@ -242,7 +242,28 @@ Result<ImportedModel> import_model(const OnnxModel& model, const OnnxImport& opt
   return imported;
 }
 
+Result<ImportedModel> import_model(const OnnxModel& model, const OnnxImport& options) {
+  const auto is_double = [](const OnnxValueInfo& value) { return value.type == ElementType::kF64; };
+  const bool wide = std::ranges::any_of(model.inputs, is_double) || std::ranges::any_of(model.outputs, is_double);
+  if (!wide) return import_float_model(model, options);
+  OnnxModel narrow = model;
+  OnnxOrigins origins = take_origins(narrow);
+  LANISTA_ASSIGN(ImportedModel imported, import_float_model(narrow, options));
+  imported.origins = std::move(origins);
+  return imported;
+}
+
 }  // namespace
+
+std::vector<double> whole_means(const ImportedModel& model) {
+  const std::vector<double>&mean = model.mean, &origin = model.origins.input;
+  std::vector<double> out(std::max(mean.size(), origin.size()));
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (!mean.empty()) out[i] += mean[i * mean.size() / out.size()];
+    if (!origin.empty()) out[i] += origin[i * origin.size() / out.size()];
+  }
+  return out;
+}
 
 Result<ImportedModel> from_onnx(const OnnxModel& model, const OnnxImport& options) {
   auto imported = import_model(model, options);

@@ -7,6 +7,7 @@
 #include "lanista/base/result.h"
 #include "lanista/base/tensor.h"
 #include "lanista/io/formats/onnx/onnx.h"
+#include "lanista/io/formats/onnx/onnx_origins.h"
 #include "lanista/model/graph/graph.h"
 
 namespace lanista::formats {
@@ -24,7 +25,14 @@ struct ImportedModel {
   /// The unit of the targets, as in OnnxExport. Empty: none. It is found only in files that lanista wrote; in other
   /// files it is part of the model.
   std::vector<double> target_mean = {}, target_scale = {};
+  /// Numbers in double that the file subtracts from its raw input, before `mean`, and adds to its output. Both are none
+  /// for files with float at both ends.
+  OnnxOrigins origins = {};
 };
+
+/// The means in the unit of the raw input: `mean` with origins added, one for each entry of the finer of both. Empty:
+/// none.
+std::vector<double> whole_means(const ImportedModel& model);
 
 /// Limits of an import.
 struct OnnxImport {
@@ -36,7 +44,8 @@ struct OnnxImport {
 /// Converts the inference graph of an ONNX model to a model of graph::builtin_ops() that computes the same and can be
 /// trained.
 ///
-/// The model has opset 9 to 28, one output, and one input: float, or int64 or int32 for tokens. Its batch is the first
+/// The model has opset 9 to 28, one output, and one input: float, or int64 or int32 for tokens. An input or output in
+/// double is read where only an origin separates it from float (OnnxOrigins). Its batch is the first
 /// size, and all other sizes are known. A fixed batch becomes any batch.
 /// Constants are folded into weights. Groups of nodes that form one operator (gelu, silu, group norm, batch norm with
 /// its scale) become that operator. Nodes that the output does not need are ignored. Errors: kUnimplemented with the
