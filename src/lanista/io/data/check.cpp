@@ -130,6 +130,11 @@ void warn(const std::vector<std::string>& data_warnings, DataReport& report) {
     report.warnings.push_back(count_of(report.seen_test_rows, "test row has", "test rows have") +
                               " the features of a training row; the test will look better than it is");
   }
+  const bool has_numbers = report.spec.classes == 0 && !report.spec.multilabel;
+  if (has_numbers && report.target_min == report.target_max) {
+    report.warnings.push_back("all rows have the target " + short_number(report.target_min) +
+                              "; there is nothing to learn");
+  }
   report.warnings.insert(report.warnings.end(), data_warnings.begin(), data_warnings.end());
   if (report.missing > 0) report.warnings.push_back(count_of(report.missing, "cell has", "cells have") + " no value");
 }

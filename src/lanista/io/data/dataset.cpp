@@ -6,6 +6,7 @@
 
 #include "lanista/base/check.h"
 #include "lanista/base/rng.h"
+#include "lanista/io/data/constant_columns.h"
 #include "lanista/io/data/stratified_order.h"
 #include "lanista/io/data/weights.h"
 
@@ -105,18 +106,23 @@ Result<void> Dataset::fit_statistics(RawData& raw, const Split& split, const std
     return Error{Code::kInvalidArgument, "targets is \"" + targets + "\", allowed are auto, standardize and raw", ""};
   }
 
+  const auto fit = [&](const std::vector<float>& numbers, std::int64_t size, std::int64_t entries,
+                       const std::vector<double>& origin) {
+    Normalization out = fit_normalization(numbers, size, entries, split[0]);
+    if (spec.rules > study::kFirstRules) settle_constants(numbers, size, split[0], out);
+    return with_origin(std::move(out), origin);
+  };
   spec.rows = raw.rows();
   for (std::size_t p = 0; p < 3; ++p) spec.split_rows[p] = static_cast<std::int64_t>(split[p].size());
   if (normalize == "none" || spec.vocab > 0) {
     spec.normalization = {};
   } else if (spec.schema.is_null()) {
     const std::int64_t entries = spec.origin.empty() ? normalization_entries(spec.features) : std::ssize(spec.origin);
-    spec.normalization = with_origin(fit_normalization(raw.features, width, entries, split[0]), spec.origin);
+    spec.normalization = fit(raw.features, width, entries, spec.origin);
   }
   spec.target_normalization.reset();
   if (spec.targets().kind == autodiff::TargetKind::kNumbers && targets != "raw") {
-    spec.target_normalization =
-        with_origin(fit_normalization(raw.targets, spec.target_size, spec.target_size, split[0]), spec.target_origin);
+    spec.target_normalization = fit(raw.targets, spec.target_size, spec.target_size, spec.target_origin);
   }
   spec.hash = hash_all(raw, split);
   return {};

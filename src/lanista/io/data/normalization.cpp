@@ -4,6 +4,8 @@
 #include <cmath>
 #include <string>
 
+#include "lanista/io/data/constant_columns.h"
+
 namespace lanista::data {
 namespace {
 
@@ -77,6 +79,22 @@ Normalization fit_normalization(std::span<const float> features, std::int64_t wi
   out.scale = average([&](std::size_t e, double x) { return (x - out.mean[e]) * (x - out.mean[e]); });
   for (double& s : out.scale) s = s > 0 ? std::sqrt(s) : 1.0;
   return out;
+}
+
+void settle_constants(std::span<const float> numbers, std::int64_t width, std::span<const std::int64_t> rows,
+                      Normalization& normalization) {
+  const auto w = static_cast<std::size_t>(width), run = w / normalization.mean.size();
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  for (std::size_t entry = 0; entry < normalization.mean.size(); ++entry) {
+    double least = kInfinity, most = -kInfinity;
+    for (const std::int64_t row : rows) {
+      const auto part = numbers.subspan(static_cast<std::size_t>(row) * w + entry * run, run);
+      const auto [low, high] = std::ranges::minmax(part);
+      least = std::min(least, double{low});
+      most = std::max(most, double{high});
+    }
+    settle_constant(least, most, normalization.mean[entry], normalization.scale[entry]);
+  }
 }
 
 nlohmann::json normalization_json(const Normalization& normalization) {

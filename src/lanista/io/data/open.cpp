@@ -72,7 +72,7 @@ bool has_origins(const study::DataConfig& config) { return config.rules > study:
 Result<void> encode(const LoadedRows::Columns& found, const std::vector<std::int64_t>& train,
                     const study::DataConfig& config, RawData& raw) {
   const auto& [table, roles] = found;
-  LANISTA_ASSIGN(FittedColumns fitted, fit_columns(table, roles.features, train));
+  LANISTA_ASSIGN(FittedColumns fitted, fit_columns(table, roles.features, train, config.rules));
   const std::vector<Column>& columns = fitted.columns;
   std::ranges::move(fitted.data_warnings, std::back_inserter(raw.data_warnings));
   std::vector<std::size_t> indices;

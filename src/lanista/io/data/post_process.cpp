@@ -5,14 +5,16 @@
 
 #include "lanista/base/check.h"
 #include "lanista/io/data/columns.h"
+#include "lanista/io/data/constant_columns.h"
+#include "lanista/search/study/rules.h"
 
 namespace lanista::data {
 namespace {
 
 /// Mean and scale of numbers that may be NaN, as table.cpp computes them of cells.
 std::pair<double, double> mean_and_scale(const std::vector<float>& features, std::size_t width, std::size_t feature,
-                                         const std::vector<std::int64_t>& train) {
-  double mean = 0, variance = 0, present = 0;
+                                         const std::vector<std::int64_t>& train, std::int64_t rules) {
+  double mean = 0, variance = 0, present = 0, least = 0, most = 0;
   const auto each = [&](auto&& f) {
     for (const std::int64_t row : train) {
       const double value = features[static_cast<std::size_t>(row) * width + feature];
@@ -20,13 +22,17 @@ std::pair<double, double> mean_and_scale(const std::vector<float>& features, std
     }
   };
   each([&](double value) {
+    least = present > 0 ? std::min(least, value) : value;
+    most = present > 0 ? std::max(most, value) : value;
     mean += value;
     ++present;
   });
   if (present > 0) mean /= present;
   each([&](double value) { variance += (value - mean) * (value - mean); });
   if (present > 0) variance /= present;
-  return {mean, variance > 0 ? std::sqrt(variance) : 1};
+  double scale = variance > 0 ? std::sqrt(variance) : 1;
+  if (rules > study::kFirstRules) settle_constant(least, most, mean, scale);
+  return {mean, scale};
 }
 
 bool has_nonzero(const std::vector<float>& features, std::size_t width, std::size_t feature,
@@ -76,7 +82,8 @@ PostProcess fit_table(RawData& raw, const std::vector<std::int64_t>& train) {
   for (const Column& column : columns) {
     const bool category = column.kind == ColumnKind::kCategory;
     for (const std::size_t end = feature + static_cast<std::size_t>(column.width()); feature < end; ++feature) {
-      const auto [mean, scale] = category ? std::pair(0.0, 1.0) : mean_and_scale(raw.features, width, feature, train);
+      const auto [mean, scale] =
+          category ? std::pair(0.0, 1.0) : mean_and_scale(raw.features, width, feature, train, raw.spec.rules);
       const double origin = raw.spec.origin.empty() ? 0 : raw.spec.origin.at(feature);
       out.normalization.mean.push_back(mean + origin);
       out.normalization.scale.push_back(scale);

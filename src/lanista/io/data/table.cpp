@@ -13,8 +13,10 @@
 #include "lanista/base/check.h"
 #include "lanista/base/digest.h"
 #include "lanista/io/data/column_warnings.h"
+#include "lanista/io/data/constant_columns.h"
 #include "lanista/io/data/files.h"
 #include "lanista/io/data/origin.h"
+#include "lanista/search/study/rules.h"
 
 namespace lanista::data {
 namespace {
@@ -66,7 +68,7 @@ ColumnScan scan_column(const Table& table, std::size_t index) {
 }
 
 /// Statistics of values by row; NaN where there is none.
-NumberStats stats_of(const std::vector<double>& values, const std::vector<std::int64_t>& train) {
+NumberStats stats_of(const std::vector<double>& values, const std::vector<std::int64_t>& train, std::int64_t rules) {
   NumberStats stats;
   bool first = true;
   for (const double value : values) {
@@ -86,19 +88,24 @@ NumberStats stats_of(const std::vector<double>& values, const std::vector<std::i
   for (const double v : present) variance += (v - stats.mean) * (v - stats.mean);
   if (!present.empty()) variance /= static_cast<double>(present.size());
   stats.scale = variance > 0 ? std::sqrt(variance) : 1;
+  if (rules > study::kFirstRules && !present.empty()) {
+    const auto [least, most] = std::ranges::minmax(present);
+    settle_constant(least, most, stats.mean, stats.scale);
+  }
   return stats;
 }
 
 Result<void> fit_number(const Table& table, std::size_t index, const std::vector<std::int64_t>& train,
-                        const ColumnScan& cells, Column& column) {
+                        const ColumnScan& cells, std::int64_t rules, Column& column) {
   if (cells.first_text) {
     return not_a_number_error(column.name, table.row_location(*cells.first_text), table.text(*cells.first_text, index));
   }
-  column.stats = stats_of(cells.numbers, train);
+  column.stats = stats_of(cells.numbers, train, rules);
   return {};
 }
 
-Result<void> fit_date(const Table& table, std::size_t index, const std::vector<std::int64_t>& train, Column& column) {
+Result<void> fit_date(const Table& table, std::size_t index, const std::vector<std::int64_t>& train, std::int64_t rules,
+                      Column& column) {
   std::vector<std::optional<Date>> dates(table.rows());
   for (std::size_t row = 0; row < table.rows(); ++row) {
     const auto text = table.text(row, index);
@@ -115,7 +122,7 @@ Result<void> fit_date(const Table& table, std::size_t index, const std::vector<s
     std::vector<double> values;
     for (const auto& date : dates)
       values.push_back(date ? (*date).*part.value : std::numeric_limits<double>::quiet_NaN());
-    column.parts.push_back(stats_of(values, train));
+    column.parts.push_back(stats_of(values, train, rules));
   }
   return {};
 }
@@ -251,7 +258,7 @@ std::int64_t Table::drop_rows_with_missing(const std::vector<std::size_t>& colum
 }
 
 Result<FittedColumns> fit_columns(const Table& table, const std::vector<ColumnDeclaration>& features,
-                                  const std::vector<std::int64_t>& train) {
+                                  const std::vector<std::int64_t>& train, std::int64_t rules) {
   FittedColumns out;
   for (const ColumnDeclaration& raw : features) {
     Column column;
@@ -267,7 +274,7 @@ Result<FittedColumns> fit_columns(const Table& table, const std::vector<ColumnDe
     }
     switch (column.kind) {
       case ColumnKind::kNumber:
-        LANISTA_TRY(fit_number(table, raw.index, train, cells, column));
+        LANISTA_TRY(fit_number(table, raw.index, train, cells, rules, column));
         break;
       case ColumnKind::kCategory:
         if (column.categories.empty()) {
@@ -275,7 +282,7 @@ Result<FittedColumns> fit_columns(const Table& table, const std::vector<ColumnDe
         }
         break;
       case ColumnKind::kDate:
-        LANISTA_TRY(fit_date(table, raw.index, train, column));
+        LANISTA_TRY(fit_date(table, raw.index, train, rules, column));
         break;
     }
     add_origins(table, raw.index, column, cells, train, out.origin);

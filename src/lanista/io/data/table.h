@@ -136,10 +136,10 @@ struct FittedColumns {
   std::vector<std::string> data_warnings;
 };
 /// Fits the declared columns to the rows in `train` (indices): means, deviations, categories that are not declared. All
-/// rows decide kinds, minima, maxima and counts. Errors: kDataLoss (more than 256 categories, which suggest an
-/// identifier; a text in a column that is declared as numbers or dates).
+/// rows decide kinds, minima, maxima and counts; `rules` is study::DataConfig::rules. Errors: kDataLoss (more than 256
+/// categories, which suggest an identifier; a text in a column that is declared as numbers or dates).
 Result<FittedColumns> fit_columns(const Table& table, const std::vector<ColumnDeclaration>& features,
-                                  const std::vector<std::int64_t>& train);
+                                  const std::vector<std::int64_t>& train, std::int64_t rules);
 
 /// The rows of a table as features.
 struct EncodedRows {

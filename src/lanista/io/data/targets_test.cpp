@@ -123,6 +123,33 @@ TEST_F(Targets, ConstantTargetsKeepScaleOne) {
   }
 }
 
+TEST_F(Targets, AndFeaturesThatAreConstantHaveScaleOne) {
+  std::string csv = "k,near,a,y\n";
+  for (int row = 0; row < 200; ++row) {
+    csv += std::string("14.62,") + (row % 2 == 0 ? "14.62," : "14.620000000000001,") + std::to_string(row) + ",0.1\n";
+  }
+  write("constant.csv", csv);
+  study::DataConfig config;
+  config.source = "csv:constant.csv?target=y";
+  for (const std::optional<std::int64_t> folds : {std::optional<std::int64_t>(), std::optional<std::int64_t>(4)}) {
+    config.folds = folds;
+    config.rules = study::kLatestRules;
+    const auto set = open(config, "", disk_);
+    ASSERT_TRUE(set.ok()) << set.error().text();
+    const DataSpec& spec = folds ? set->spec().folds[1] : set->spec();
+    for (std::size_t f = 0; f < 2; ++f) {
+      EXPECT_FLOAT_EQ(static_cast<float>(spec.normalization.mean[f]), 14.62F);
+      EXPECT_EQ(spec.normalization.scale[f], 1);
+    }
+    EXPECT_GT(spec.normalization.scale[2], 40) << "another column keeps its deviation";
+    EXPECT_EQ(spec.target_normalization->scale[0], 1);
+    config.rules = study::kFirstRules;
+    const auto first = open(config, "", disk_);
+    ASSERT_TRUE(first.ok()) << first.error().text();
+    if (!folds) EXPECT_LT(first->spec().normalization.scale[0], 1e-12) << "as in studies of version 0.1";
+  }
+}
+
 TEST_F(Targets, StayRawWhenStudyRequestsIt) {
   const std::vector<float> raw = random_targets(Rng(3), 2);
   const Dataset plain = arrays(raw, 2, "raw"), standard = arrays(raw, 2, "standardize"), usual = arrays(raw, 2);
