@@ -47,8 +47,8 @@ enum class RecordType : std::uint16_t {
 /// - 4 is for trials that fork from each other, which older builds would resume from the wrong states.
 /// - 5 is for pruning rules and for start races. Older builds do not know their outcomes and orders.
 /// - 6 is for studies of later rules (study::kLatestRules). Older builds would read their data and ranges differently.
-inline constexpr std::int64_t kRulesSchema = 6, kImpliedSchema = 5, kForkSchema = 4, kPlansSchema = 3, kEarlierSchema = 2,
-                              kPlainSchema = 1;
+inline constexpr std::int64_t kRulesSchema = 6, kImpliedSchema = 5, kForkSchema = 4, kPlansSchema = 3,
+                              kEarlierSchema = 2, kPlainSchema = 1;
 /// The newest schema version that this build reads.
 inline constexpr std::int64_t kSchemaVersion = 6;
 
