@@ -7,6 +7,7 @@
 
 #include "bench/bench.h"
 #include "bench/blas_environment.h"
+#include "lanista/base/printable.h"
 
 namespace {
 
@@ -96,11 +97,11 @@ int main(int argc, char** argv) {
   try {
     const auto done = lanista::bench::run(request, std::cout);
     if (done) return 0;
-    std::cerr << "lanista bench: " << done.error().text() << "\n";
+    std::cerr << "lanista bench: " << lanista::printable(done.error().text()) << "\n";
     const auto code = done.error().code;
     return code == lanista::Code::kNotFound || code == lanista::Code::kInvalidArgument ? 2 : 1;
   } catch (const std::exception& e) {
-    std::cerr << "lanista bench: internal error: " << e.what() << "\n";
+    std::cerr << "lanista bench: internal error: " << lanista::printable(e.what()) << "\n";
     return 1;
   }
 }

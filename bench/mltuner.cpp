@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <utility>
@@ -88,15 +89,35 @@ double mean_logarithm(const std::vector<double>& values) {
   return sum / static_cast<double>(values.size());
 }
 
+/// The steps of every seed by task. A task of which an arm has no steps is absent.
+using StepsByTask = std::map<std::string, std::vector<double>>;
+
+/// The geometric mean of steps of `over` divided by that of `under`, over the tasks of both. None without such a task.
+std::optional<double> ratio_of(const StepsByTask& over, const StepsByTask& under) {
+  std::vector<double> above, below;
+  for (const auto& [task, steps] : over) {
+    const auto other = under.find(task);
+    if (other == under.end()) continue;
+    above.insert(above.end(), steps.begin(), steps.end());
+    below.insert(below.end(), other->second.begin(), other->second.end());
+  }
+  if (above.empty()) return std::nullopt;
+  return std::exp(mean_logarithm(above) - mean_logarithm(below));
+}
+
 }  // namespace
 
 Result<void> mltuner(const BenchRequest& request, std::ostream& out) {
+  LANISTA_ASSIGN(const std::vector<TuneTask> tasks, tune_tasks());
+  return mltuner_of_tasks(tasks, request, out);
+}
+
+Result<void> mltuner_of_tasks(const std::vector<TuneTask>& tasks, const BenchRequest& request, std::ostream& out) {
   kernels::set_flush_to_zero();
   const int seeds = request.seeds > 0 ? request.seeds : kSeeds;
   const graph::OpTable ops = autodiff::training_ops(graph::builtin_ops());
-  LANISTA_ASSIGN(const std::vector<TuneTask> tasks, tune_tasks());
   const std::vector<MltunerArm> arms = make_arms(request.strategy);
-  std::map<std::string, std::vector<double>> all;  // steps of every task and seed, of each arm
+  std::map<std::string, StepsByTask> all;  // by arm
   std::string known;
   int ran = 0;
   for (const TuneTask& task : tasks) {
@@ -108,13 +129,19 @@ Result<void> mltuner(const BenchRequest& request, std::ostream& out) {
     for (const MltunerArm& arm : arms) {
       LANISTA_ASSIGN(const std::vector<TuningCost> costs,
                      arm.run(runs, task.reported ? kFirstSeed : kFirstDevelopmentSeed, seeds));
+      if (costs.empty()) {
+        print({"mltuner", task.name, arm.name, "reached", 0, 0, seeds}, request.json, out);
+        print_missing({"mltuner", task.name, arm.name, "steps", 0, 0, seeds}, "failed",
+                      "no setting of the grid reaches the target with all seeds", request.json, out);
+        continue;
+      }
       std::vector<double> steps, seconds;
       double reached = 0;
       for (const TuningCost& cost : costs) {
         steps.push_back(cost.steps);
         seconds.push_back(cost.seconds);
         reached += cost.reached ? 1.0 / seeds : 0;
-        if (!task.rate_changes) all[arm.name].push_back(cost.steps);
+        if (!task.rate_changes) all[arm.name][task.name].push_back(cost.steps);
       }
       print(summary("mltuner", task.name, arm.name, "steps", steps), request.json, out);
       print(summary("mltuner", task.name, arm.name, "s", seconds), request.json, out);
@@ -127,9 +154,9 @@ Result<void> mltuner(const BenchRequest& request, std::ostream& out) {
   if (ran == 0) return Error{Code::kNotFound, "unknown case; allowed are " + known, "--case"};
   const auto ratio = [&](const std::string& name, const std::string& unit, const std::string& over,
                          const std::string& under) {
-    if (all[over].empty() || all[under].empty()) return;
-    const double times = std::exp(mean_logarithm(all[over]) - mean_logarithm(all[under]));
-    print({"mltuner", "geometric mean", name, unit, times, 0, seeds}, request.json, out);
+    if (const auto times = ratio_of(all[over], all[under])) {
+      print({"mltuner", "geometric mean", name, unit, *times, 0, seeds}, request.json, out);
+    }
   };
   for (const MltunerArm& arm : arms) ratio(arm.name, "x oracle", arm.name, "oracle");
   ratio("hyperband / ours", "x steps", "hyperband", "ours");

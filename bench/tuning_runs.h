@@ -45,10 +45,11 @@ class TuningRuns {
   Result<TuningCost> run_self_tuning(Options options, std::uint64_t seed) const;
   /// Runs a search of whole trainings by a strategy.
   Result<TuningCost> run_strategy(const StrategySettings& settings, std::uint64_t seed) const;
-  /// The costs of the best setting of a grid, one for each seed from `first` on.
+  /// The costs of the best setting of a grid, one for each seed from `first` on. Empty if no setting reaches the target
+  /// with every seed. That depends on the machine, because targets were chosen by trainings of one numeric class.
   ///
   /// Best is the setting with the least geometric mean of steps. A setting is dropped if one seed needs more than 2.5
-  /// times the best mean so far. Errors: also kInternal if no setting reaches the target.
+  /// times the best mean so far.
   Result<std::vector<TuningCost>> oracle(std::uint64_t first, int seeds) const;
   /// The best measurement of whole trainings over the settings of the grid with momentum 0.9, in `steps`.
   ///

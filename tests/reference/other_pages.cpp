@@ -8,6 +8,7 @@
 #include "lanista/io/data/readers.h"
 #include "lanista/io/formats/cpp_export/cpp_source.h"
 #include "lanista/io/formats/onnx/onnx_export.h"
+#include "lanista/io/studyfile/study_file.h"
 #include "lanista/io/studyfile/tuning.h"
 #include "lanista/model/autodiff/loss.h"
 #include "lanista/model/autodiff/optimizer.h"
@@ -42,14 +43,23 @@ std::string losses() {
   return table({"loss", "targets", "`auto`", "loss of a sample"}, rows);
 }
 
+/// The default of train.`name` as a study file has it. A switch is true or false there, and a number in `usual`.
+std::string default_text(const nlohmann::json& train_keys, const std::string& name, double usual) {
+  if (train_keys.value(name, nlohmann::json::object()).value("type", "") == "boolean") {
+    return usual != 0 ? "true" : "false";
+  }
+  std::ostringstream text;
+  text << usual;
+  return text.str();
+}
+
 std::string optimizers() {
+  const nlohmann::json train_keys = studyfile::study_json_schema()["properties"]["train"]["properties"];
   std::vector<Row> rows;
   for (const autodiff::Optimizer& optimizer : autodiff::optimizers()) {
     std::string numbers;
     for (const auto& [name, usual] : optimizer.numbers) {
-      std::ostringstream value;
-      value << usual;
-      numbers += (numbers.empty() ? "" : ", ") + code(name) + " (" + value.str() + ")";
+      numbers += (numbers.empty() ? "" : ", ") + code(name) + " (" + default_text(train_keys, name, usual) + ")";
     }
     rows.push_back({code(optimizer.name), numbers, optimizer.decoupled ? "decoupled" : "L2", optimizer.help});
   }

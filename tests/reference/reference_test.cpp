@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lanista/io/studyfile/study_file.h"
+#include "lanista/model/autodiff/optimizer.h"
 #include "reference/markdown.h"
 #include "reference/pages.h"
 
@@ -85,6 +86,26 @@ TEST(ReferencePages, ExamplesAreAccepted) {
     }
   }
   EXPECT_GE(blocks, 4);
+}
+
+// `sgd` | `momentum` (0.9), `nesterov` (false): each number is one that the study file accepts.
+TEST(ReferencePages, DefaultsOfOptimizersAreAccepted) {
+  const std::string page = reference().written("study-file/train.md");
+  std::size_t checked = 0;
+  for (const autodiff::Optimizer& optimizer : autodiff::optimizers()) {
+    const std::size_t begin = page.find("\n| `" + optimizer.name + "` | `") + 1;
+    ASSERT_GT(begin, 0U) << optimizer.name;
+    const std::string row = page.substr(begin, page.find('\n', begin) - begin);
+    for (const auto& [name, usual] : optimizer.numbers) {
+      const std::size_t value = row.find("`" + name + "` (") + name.size() + 4;
+      const std::string text = row.substr(value, row.find(')', value) - value);
+      const std::string study = "train: {optimizer: " + optimizer.name + ", " + name + ": " + text + "}";
+      const auto read = studyfile::read_study(study, "study.yaml");
+      EXPECT_TRUE(read.ok()) << study << "\n" << (read.ok() ? "" : read.error().text());
+      ++checked;
+    }
+  }
+  EXPECT_GE(checked, 13U);
 }
 
 TEST(ReferencePages, EscapeCellsOfTables) {

@@ -82,12 +82,12 @@ class Lister {
 
   Result<ImageListing> all() {
     LANISTA_ASSIGN(const FolderEntries top, entries_of(""));
-    LANISTA_ASSIGN(const std::optional<PartFolders> parts, parts_in(top));
-    ImageListing out{.files = {}, .has_parts = parts.has_value()};
+    LANISTA_ASSIGN(parts_, parts_in(top));
+    ImageListing out{.files = {}, .has_parts = parts_.has_value()};
     for (std::size_t part = 0; part < 3; ++part) {
       if (part == 1) out.first_validation = out.files.size();
       if (part == 2) out.first_test = out.files.size();
-      const std::string folder = parts ? (*parts)[part] : "";
+      const std::string folder = parts_ ? (*parts_)[part] : "";
       if (part > 0 && folder.empty()) continue;
       LANISTA_TRY(add_part(folder, out.files));
     }
@@ -128,6 +128,7 @@ class Lister {
     }
     PartFolders parts;
     std::vector<std::string> others;
+    std::string twice;          // a second folder of a part
     bool has_pictures = false;  // directly in a part
     for (const std::string& folder : top.folders) {
       const auto part = part_of(folder);
@@ -135,19 +136,22 @@ class Lister {
         others.push_back(folder);
         continue;
       }
-      if (!parts[*part].empty()) {
-        return layout_error("\"" + parts[*part] + "\" and \"" + folder + "\" are both names of the same part", top);
-      }
+      if (!parts[*part].empty()) twice = folder;
       parts[*part] = folder;
       LANISTA_ASSIGN(const FolderEntries content, entries_of(folder));
       has_pictures = has_pictures || !content.images.empty();
     }
     if (parts[0].empty() || (parts[1].empty() && parts[2].empty())) return none;
+    const bool is_new = request_.expected_spec != nullptr;  // then the names of folders decide nothing
+    if (!twice.empty()) {
+      if (is_new) return none;
+      return layout_error("\"" + twice + "\" and another folder are names of the same part", top);
+    }
     for (const std::string& folder : others) {
       std::vector<ImageFile> files;
       LANISTA_TRY(add_tree(folder, folder, 0, files));
-      if (files.empty()) continue;    // a folder of texts next to the parts, for instance
-      if (has_pictures) return none;  // they are all classes, such as train, tram and test
+      if (files.empty()) continue;              // a folder of texts next to the parts, for instance
+      if (has_pictures || is_new) return none;  // they are all classes, such as train, tram and test
       return layout_error("\"" + folder + "\" next to \"" + parts[0] + "\" is no part, and it holds pictures", top);
     }
     return std::optional(parts);
@@ -158,8 +162,11 @@ class Lister {
     const bool is_first = request_.rules < 2;
     LANISTA_ASSIGN(const FolderEntries content, entries_of(part));
     if (!content.images.empty() && request_.expected_spec == nullptr) {
+      const bool is_later_part = parts_ && part != (*parts_)[0];
       return layout_error("image \"" + content.images.front() + "\" lies in no folder of a class" +
-                              (part.empty() ? "" : "; give folder:DIR/" + part + " to train with that part alone"),
+                              (is_later_part ? "; to leave \"" + part + "\" out, give folder:" +
+                                                   resolve_path((*parts_)[0], request_.source.argument)
+                                             : ""),
                           content, part);
     }
     const std::size_t before = files.size();
@@ -207,6 +214,7 @@ class Lister {
 
   const ReadRequest& request_;
   std::string root_;
+  std::optional<PartFolders> parts_;
   std::size_t listed_ = 0;  // folders and pictures
 };
 

@@ -16,10 +16,10 @@ struct ImageFile {
 };
 /// The pictures of a source: first those for training, then those of an official validation part, last the test part.
 struct ImageListing {
-  std::vector<ImageFile> files;      ///< all pictures; in a part by class, sorted by bytes
-  std::size_t first_validation = 0;  ///< index of the first picture behind those for training
-  std::size_t first_test = 0;        ///< index of the first picture behind those for training and validation
-  bool has_parts = false;            ///< true: the first folder in the path of a picture is its part
+  std::vector<ImageFile> files;      ///< All pictures; those of a part by class, sorted by bytes.
+  std::size_t first_validation = 0;  ///< Index of the first picture behind those for training.
+  std::size_t first_test = 0;        ///< Index of the first picture behind those for training and validation.
+  bool has_parts = false;            ///< True: the first folder in the path of a picture is its part.
 };
 
 /// The largest number of folders in each other below the folder of a class.
@@ -27,8 +27,8 @@ inline constexpr std::size_t kMaxImageFolderDepth = 8;
 /// The largest number of folders and pictures of one source.
 inline constexpr std::size_t kMaxImageFiles = std::size_t{1} << 22;
 
-/// Lists the pictures (PNG, JPEG) below `root` by the rules of the request. Files and folders whose name begins with a
-/// dot are left out. Links are followed.
+/// Lists the pictures (PNG, JPEG) below `root` by the rules of the request. Names that begin with a dot are left out.
+/// Links are followed.
 ///
 /// A folder is a class, with all pictures below it. The folders train/ and val/, test/ or both above the classes are
 /// parts (rules 2: in any case, also training, valid, validation, eval and testing). With rules 1 only train/ and test/

@@ -153,12 +153,14 @@ TEST_F(ImageFolders, ClassesMayHaveNamesOfParts) {
   for (std::uint8_t i = 0; i < 6; ++i) {
     for (const std::string cls : {"bus", "test", "train"})
       write_picture("ways/" + cls + "/" + std::to_string(i) + ".png", i);
+    for (const std::string cls : {"val", "valid"}) write_picture("v/" + cls + "/" + std::to_string(i) + ".png", i);
     for (const std::string cls : {"bus", "train"}) write_picture("two/" + cls + "/" + std::to_string(i) + ".png", i);
   }
   const auto ways = with_rules("folder:ways", 2), two = with_rules("folder:two", 2);
   ASSERT_TRUE(ways.ok() && two.ok());
   EXPECT_EQ(ways->spec().labels, (std::vector<std::string>{"bus", "test", "train"}));
   EXPECT_EQ(two->spec().labels, (std::vector<std::string>{"bus", "train"}));
+  EXPECT_EQ(with_rules("folder:v", 2)->spec().labels, (std::vector<std::string>{"val", "valid"}));
 }
 
 TEST_F(ImageFolders, UnknownLayoutIsNamedWithKnownOnes) {
@@ -172,12 +174,13 @@ TEST_F(ImageFolders, UnknownLayoutIsNamedWithKnownOnes) {
   write_classes("same/train", 4, 0);
   write_classes("same/val", 4, 0);
   write_classes("same/Valid", 4, 0);
-  expect_refused("folder:same", 2, {"\"Valid\" and \"val\" are both names of the same part", known});
+  expect_refused("folder:same", 2, {"\"val\" and another folder are names of the same part", known});
   write_classes("flat/train", 4, 0);
   write_picture("flat/test/1.png", 0);
   write_picture("flat/test/2.png", 0);
   expect_refused("folder:flat", 2,
-                 {"flat/test: image \"1.png\" lies in no folder of a class", "the folder holds 2 pictures", known});
+                 {"flat/test: image \"1.png\" lies in no folder of a class",
+                  "to leave \"test\" out, give folder:flat/train", "the folder holds 2 pictures", known});
   write_classes("formats", 4, 0);
   write("formats/elk/a.bmp", "BM");
   write("formats/elk/b.webp", "RIFF");
@@ -308,6 +311,11 @@ TEST_F(ImageFolders, NewImagesOfUnknownClassesAreCounted) {
   ASSERT_EQ(raw->data_warnings.size(), 1U);
   EXPECT_EQ(raw->data_warnings[0],
             "3 images lie in 2 folders of no known class: \"Cat\" (1, did you mean \"cat\"?), \"bird\" (2)");
+  // Folders of any name are read.
+  write_classes("train/train", 1, 0);
+  write_classes("train/val", 1, 0);
+  write_classes("train/more", 1, 0);
+  EXPECT_EQ(read_raw(set->spec(), "train", disk_)->rows(), 6);
   // Without a known class there are no labels.
   write_picture("other/bird/0.png", 1);
   EXPECT_TRUE(read_raw(set->spec(), "other", disk_)->labels.empty());
