@@ -44,7 +44,7 @@ TEST(OnnxOrigins, AreTakenAsTheyWereAdded) {
 }
 
 TEST(OnnxOrigins, OfChannelsBroadcast) {
-  OnnxModel model = linear_model("2, 4, 4", "conv2d(%0, out=3, kernel=3)");
+  OnnxModel model = linear_model("2, 4, 4", "conv2d(%0, out=3, kernel=[3,3])");
   const OnnxOrigins origins{{5e8, 7e8}, {}};
   add_origins(origins, model);
 
