@@ -6,7 +6,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <filesystem>
+#include <optional>
 #include <system_error>
 
 #include "lanista/base/descriptor.h"
@@ -36,12 +39,41 @@ Error refused(int error, const std::string& path) {
     case ENOTDIR:
       return {Code::kNotFound, "cannot open" + words, path};
     case ELOOP:
-      return {Code::kInvalidArgument, "a symbolic link is on the path" + words, path};
+      return {Code::kInvalidArgument, "symbolic links lead in a circle, or one is not allowed" + words, path};
     case EXDEV:
-      return {Code::kInvalidArgument, "the path leaves its folder" + words, path};
+      return {Code::kInvalidArgument, "the path leaves its folder, itself or by a symbolic link" + words, path};
     default:
       return {Code::kIo, "cannot open" + words, path};
   }
+}
+
+/// A folder, and a path below it.
+struct Below {
+  std::string folder, path;
+};
+
+/// If `folder` is CACHE/snapshots/REVISION or below, and CACHE has a folder "blobs": CACHE, and the path of `name`
+/// below it. This is how Hugging Face stores files: those of a revision are links to ../../blobs.
+std::optional<Below> in_cache(const std::string& folder, const std::string& name) {
+  std::error_code failed;
+  const auto whole = std::filesystem::canonical(folder, failed);
+  if (failed) return std::nullopt;
+  std::filesystem::path below = name;
+  for (auto at = whole; at.has_relative_path(); at = at.parent_path()) {
+    const bool revision = at.parent_path().filename() == "snapshots";
+    below = at.filename() / below;
+    if (!revision) continue;
+    const auto cache = at.parent_path().parent_path();
+    if (!std::filesystem::is_directory(cache / "blobs", failed)) return std::nullopt;
+    return Below{cache.string(), ("snapshots" / below).string()};
+  }
+  return std::nullopt;
+}
+
+/// Whether a part of a path is "..".
+bool goes_up(const std::string& name) {
+  const std::filesystem::path path = name;
+  return std::find(path.begin(), path.end(), "..") != path.end();
 }
 
 Result<void> check_file(int fd, std::uint64_t offset, std::uint64_t length, const std::string& path) {
@@ -72,9 +104,16 @@ Result<std::vector<std::byte>> read_inside_folder(const std::string& folder, con
   if (root.get() < 0) return refused(errno, folder);
   open_how how = {};
   how.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;  // the call must not wait for a FIFO
-  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
-  const Descriptor file(open_inside_folder(root.get(), name, how));
-  if (file.get() < 0) return refused(errno, path);
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
+  int opened = open_inside_folder(root.get(), name, how);
+  const int error = errno;
+  const auto cached = opened < 0 && error == EXDEV && !goes_up(name) ? in_cache(folder, name) : std::nullopt;
+  if (cached) {
+    const Descriptor cache(::open(cached->folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (cache.get() >= 0) opened = open_inside_folder(cache.get(), cached->path, how);
+  }
+  const Descriptor file(opened);
+  if (file.get() < 0) return refused(error, path);
   LANISTA_TRY(check_file(file.get(), offset, length, path));
 
   std::vector<std::byte> bytes(length);

@@ -81,12 +81,41 @@ TEST_F(ReadInsideFolder, RefusesLinksAndSpecialFiles) {
   fs::create_hard_link(root_ / "secret", root_ / "models" / "hard");
   ASSERT_EQ(mkfifo((root_ / "models" / "pipe").c_str(), 0600), 0);
 
-  EXPECT_TRUE(read("soft").starts_with("invalid_argument: a symbolic link")) << read("soft");
-  EXPECT_TRUE(read("up/secret").starts_with("invalid_argument: a symbolic link"));
-  EXPECT_TRUE(read("near").starts_with("invalid_argument: a symbolic link"));
+  fs::create_symlink("around", root_ / "models" / "around");
+  EXPECT_TRUE(read("soft").starts_with("invalid_argument: the path leaves its folder")) << read("soft");
+  EXPECT_TRUE(read("up/secret").starts_with("invalid_argument: the path leaves its folder"));
+  EXPECT_TRUE(read("around").starts_with("invalid_argument: symbolic links lead in a circle")) << read("around");
+  EXPECT_EQ(read("near"), "012");
   EXPECT_TRUE(read("hard").starts_with("invalid_argument: has 2 names")) << read("hard");
   EXPECT_TRUE(read("pipe").starts_with("invalid_argument: is not a regular file")) << read("pipe");
   EXPECT_TRUE(read("data").starts_with("invalid_argument: is not a regular file"));
+}
+
+TEST_F(ReadInsideFolder, FollowsLinksInsideACacheOfRevisions) {
+  const fs::path cache = root_ / "models--some--net", revision = cache / "snapshots" / "4f1c";
+  fs::create_directories(revision / "onnx");
+  fs::create_directories(cache / "blobs");
+  write("models--some--net/blobs/aa11", "abcdef");
+  fs::create_symlink("../../blobs/aa11", revision / "net.onnx_data");
+  fs::create_symlink("../../../blobs/aa11", revision / "onnx" / "net.onnx_data");
+  fs::create_symlink("../../../secret", revision / "out");
+  fs::create_symlink(root_ / "secret", revision / "absolute");
+  const auto from = [](const fs::path& folder, const std::string& name) {
+    const auto bytes = read_inside_folder(folder.string(), name, 1, 3);
+    if (!bytes) return std::string(code_name(bytes.error().code)) + ": " + bytes.error().message;
+    return std::string(reinterpret_cast<const char*>(bytes->data()), bytes->size());
+  };
+
+  EXPECT_EQ(from(revision, "net.onnx_data"), "bcd");
+  EXPECT_EQ(from(revision / "onnx", "net.onnx_data"), "bcd");
+  EXPECT_EQ(from(revision, "onnx/net.onnx_data"), "bcd");
+  for (const char* outside : {"out", "absolute", "../../blobs/aa11"}) {
+    EXPECT_TRUE(from(revision, outside).starts_with("invalid_argument: the path leaves its folder")) << outside;
+  }
+  // Without blobs it is no cache.
+  fs::rename(cache / "blobs", cache / "other");
+  fs::create_symlink("../../other/aa11", revision / "other");
+  EXPECT_TRUE(from(revision, "other").starts_with("invalid_argument: the path leaves its folder"));
 }
 
 }  // namespace

@@ -60,9 +60,16 @@ Result<graph::Graph> trainable_form(const graph::Graph& graph, std::vector<std::
     builder.put(output);
     builder.remove(last);
   };
+  const bool logarithm = ends_in("log") && [&] {
+    const graph::Node& log = builder.peek().node(output.inputs.front().node);
+    const graph::Node& before = builder.peek().node(log.inputs.front().node);
+    return before.op == "softmax" && builder.peek().consumers(before.id).size() == 1;
+  }();
+  if (logarithm) drop_last();
   if (ends_in("softmax")) {
     drop_last();
-    notices.emplace_back("the softmax at the end is left out; the loss has it");
+    notices.emplace_back(std::string("the ") + (logarithm ? "log-" : "") +
+                         "softmax at the end is left out; the loss has it");
   }
   const auto& dims = types.at(output.inputs.front()).shape.dims;
   if (dims.size() > 2 && std::all_of(dims.begin() + 2, dims.end(), [](auto size) { return size == 1; })) {

@@ -18,9 +18,10 @@ Result<formats::OnnxModel> read_onnx_file(FileSystem& fs, const std::string& pat
 /// Errors: those of read_onnx_file and formats::from_onnx.
 Result<formats::ImportedModel> import_onnx_file(FileSystem& fs, const std::string& path);
 
-/// The graph as a model to train. A softmax directly before the output is removed, because the loss includes it. An
-/// output with only ones after the second axis is flattened: [N, classes, 1, 1] becomes [N, classes]. For each change a
-/// text for the user is added to `notices`. Errors: those of graph::infer_shapes (kNotFound, kInvalidArgument).
+/// The graph as a model to train. A softmax directly before the output, or its logarithm, is removed, because the loss
+/// includes it. An output with only ones after the second axis is flattened: [N, classes, 1, 1] becomes [N, classes].
+/// For each change a text for the user is added to `notices`. Errors: those of graph::infer_shapes (kNotFound,
+/// kInvalidArgument).
 Result<graph::Graph> trainable_form(const graph::Graph& graph, std::vector<std::string>& notices);
 
 }  // namespace lanista::engine

@@ -27,6 +27,13 @@ std::vector<Activation<T>> activations(const Kernels<T>& k) {
           {"tanh", k.activation("tanh")->forward, [](long double x) { return std::tanh(x); }},
           {"sigmoid", k.activation("sigmoid")->forward, [](long double x) { return 1.0L / (1.0L + std::exp(-x)); }},
           {"softsign", k.activation("softsign")->forward, [](long double x) { return x / (1.0L + std::abs(x)); }},
+          {"gelu_erf", k.activation("gelu_erf")->forward,
+           [](long double x) { return x * std::erfc(-x * std::sqrt(0.5L)) / 2; }},
+          {"softplus", k.activation("softplus")->forward,
+           [](long double x) { return std::max(x, 0.0L) + std::log1p(std::exp(-std::abs(x))); }},
+          {"exp", k.activation("exp")->forward, [](long double x) { return std::exp(x); }},
+          {"log", k.activation("log")->forward, [](long double x) { return std::log(x); }},
+          {"sqrt", k.activation("sqrt")->forward, [](long double x) { return std::sqrt(x); }},
           {"elu", [&k](std::int64_t count, const T* x, T* y) { k.elu(count, T(1), x, y); },
            [](long double x) { return x > 0 ? x : std::expm1(x); }}};
 }
@@ -67,9 +74,15 @@ TEST(Activation, IsAccurateToAFewUnitsInTheLastPlace) {
       for (std::size_t i = 0; i < x.size(); ++i) {
         const long double want = activation.reference(x[i]);
         if (std::abs(want) < std::numeric_limits<T>::min() * 16) continue;
+        if (!std::isfinite(want)) {
+          ASSERT_TRUE(std::isnan(want) ? std::isnan(y[i]) : y[i] == want) << activation.name << " of " << x[i];
+          continue;
+        }
         // exp(u) magnifies the rounding of its argument, which grows with |u|.
         const long double size = std::abs(x[i]);
-        const long double argument = activation.name == "gelu" ? size * (1.6L + 0.0714L * size * size) : size;
+        const long double argument = activation.name == "gelu"       ? size * (1.6L + 0.0714L * size * size)
+                                     : activation.name == "gelu_erf" ? size * size
+                                                                     : size;
         const long double tolerance = std::numeric_limits<T>::epsilon() * (8.0L + 4.0L * argument);
         ASSERT_LE(std::abs(y[i] - want), tolerance * std::abs(want)) << activation.name << " of " << x[i];
       }

@@ -74,6 +74,31 @@ OpDef dropout_op() {
   return def;
 }
 
+/// An elementary function, which is no activation between layers.
+OpDef function(std::string name, std::string help, double flops, SavedValue saved, ValueFacts facts,
+               ExportForms exports) {
+  OpDef def = activation(std::move(name), std::move(help), flops, saved, facts, std::move(exports));
+  def.family = OpFamily::kOther;
+  def.size_flow = SizeFlow::kUnknown;
+  return def;
+}
+
+OpDef shift_by_op() {
+  OpDef def = named_op("shift_by", "Its input plus a constant.");
+  def.facts = {.units = UnitFlow::kAll, .preserves_mean = true};
+  def.exports.cpp = "v + $by";
+  def.attrs = {optional_real("by", 0, AttrRole::kStatic, "the constant")};
+  def.infer = infer_same;
+  def.cost = elementwise_cost(1);
+  // The exponential of zero is exactly one.
+  def.decompose = [](StepContext& step) {
+    const Port ones = step.emit("exp", {step.emit("zero", {step.input(0)})});
+    const Port constant = step.emit("scale_by", {ones}, {{"by", step.args().real("by")}});
+    return step.emit("add", {step.input(0), constant});
+  };
+  return def;
+}
+
 }  // namespace
 
 Result<void> add_activation_ops(OpTable& table) {
@@ -81,19 +106,32 @@ Result<void> add_activation_ops(OpTable& table) {
   constexpr ValueFacts kRectifier{.sign = SignRule::kNeverNegative, .preserves_zero = true, .keeps_nonnegative = true};
   // Operations per element are nominal: an exponential counts as eight.
   return add_all(
-      table, {activation("relu", "max(x, 0).", 1, SavedValue::kOutput, kRectifier,
-                         {.cpp = "$x[i] <= 0 ? 0.0f : $x[i]", .onnx = "Relu"}),
-              activation("gelu", "Gaussian error linear unit, tanh form.", 14, SavedValue::kInput, kZero,
-                         {.cpp = "$x[i] / (1 + std::exp(-1.59576912f * $x[i] * (1 + 0.044715f * $x[i] * $x[i])))"}),
-              activation("silu", "x times the logistic function of x.", 11, SavedValue::kInput, kZero,
-                         {.cpp = "$x[i] / (1 + std::exp(-$x[i]))"}),
-              activation("tanh", "Hyperbolic tangent.", 10, SavedValue::kOutput, kOdd,
-                         {.cpp = "std::tanh($x[i])", .onnx = "Tanh"}),
-              activation("sigmoid", "Logistic function.", 10, SavedValue::kOutput, {.sign = SignRule::kNeverNegative},
-                         {.cpp = "1 / (1 + std::exp(-$x[i]))", .onnx = "Sigmoid"}),
-              activation("softsign", "x / (1 + |x|).", 3, SavedValue::kInput, kOdd,
-                         {.cpp = "$x[i] / (1 + std::fabs($x[i]))", .onnx = "Softsign"}),
-              identity_op(), zero_op(), softmax_op(), dropout_op()});
+      table,
+      {activation("relu", "max(x, 0).", 1, SavedValue::kOutput, kRectifier,
+                  {.cpp = "$x[i] <= 0 ? 0.0f : $x[i]", .onnx = "Relu"}),
+       activation("gelu", "Gaussian error linear unit, tanh form.", 14, SavedValue::kInput, kZero,
+                  {.cpp = "$x[i] / (1 + std::exp(-1.59576912f * $x[i] * (1 + 0.044715f * $x[i] * $x[i])))"}),
+       activation("silu", "x times the logistic function of x.", 11, SavedValue::kInput, kZero,
+                  {.cpp = "$x[i] / (1 + std::exp(-$x[i]))"}),
+       activation("tanh", "Hyperbolic tangent.", 10, SavedValue::kOutput, kOdd,
+                  {.cpp = "std::tanh($x[i])", .onnx = "Tanh"}),
+       activation("sigmoid", "Logistic function.", 10, SavedValue::kOutput, {.sign = SignRule::kNeverNegative},
+                  {.cpp = "1 / (1 + std::exp(-$x[i]))", .onnx = "Sigmoid"}),
+       activation("softsign", "x / (1 + |x|).", 3, SavedValue::kInput, kOdd,
+                  {.cpp = "$x[i] / (1 + std::fabs($x[i]))", .onnx = "Softsign"}),
+       activation("gelu_erf", "Gaussian error linear unit: x times the normal distribution function of x.", 30,
+                  SavedValue::kInput, kZero, {.cpp = "0.5f * $x[i] * std::erfc(-0.70710678f * $x[i])"}),
+       activation("softplus", "log(1 + exp(x)), without overflow.", 18, SavedValue::kInput,
+                  {.sign = SignRule::kNeverNegative},
+                  {.cpp = "std::max($x[i], 0.0f) + std::log1p(std::exp(-std::fabs($x[i])))", .onnx = "Softplus"}),
+       function("exp", "Exponential function.", 8, SavedValue::kOutput, {.sign = SignRule::kNeverNegative},
+                {.cpp = "std::exp($x[i])", .onnx = "Exp"}),
+       function("log", "Natural logarithm; minus infinity at zero, NaN below.", 8, SavedValue::kInput, {},
+                {.cpp = "std::log($x[i])", .onnx = "Log"}),
+       function("sqrt", "Square root; NaN below zero.", 4, SavedValue::kOutput,
+                {.sign = SignRule::kNeverNegative, .preserves_zero = true},
+                {.cpp = "std::sqrt($x[i])", .onnx = "Sqrt"}),
+       identity_op(), zero_op(), softmax_op(), dropout_op(), shift_by_op()});
 }
 
 }  // namespace lanista::graph::ops

@@ -129,6 +129,8 @@ TEST(Operators, GiveTheShapesOfHandCalculation) {
       {"[5], dtype=\"index\"", "%1 = embedding(%0, vocab=7, dim=3)", "[N, 5, 3]"},
       {"[5,6]", "%1 = positional_embedding(%0)", "[N, 5, 6]"},
       {"[5,6]", "%1 = scale_by(%0, by=0.5)", "[N, 5, 6]"},
+      {"[5,6]", "%1 = shift_by(%0, by=0.5)", "[N, 5, 6]"},
+      {"[5,6]", "%1 = exp(%0)\n%2 = log(%1)\n%3 = sqrt(%2)", "[N, 5, 6]"},
       {"[2,4,4]", "%1 = causal_mask(%0)", "[N, 2, 4, 4]"},
       {"[5,6]", "%1 = attention(%0, heads=3, causal=true)", "[N, 5, 6]"},
       {"[4,9]", "%1 = avg_pool1d(%0, kernel=3, stride=2, padding=[1], ceil_mode=true)", "[N, 4, 5]"},

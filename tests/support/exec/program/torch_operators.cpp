@@ -351,6 +351,11 @@ void add_elementwise(Table& table) {
   unary("tanh", [](const Tensor& x) { return at::tanh(x); });
   unary("sigmoid", [](const Tensor& x) { return at::sigmoid(x); });
   unary("softsign", [](const Tensor& x) { return F::softsign(x); });
+  unary("gelu_erf", [](const Tensor& x) { return x * at::special_erfc(x * -std::numbers::sqrt2 / 2) / 2; });
+  unary("softplus", [](const Tensor& x) { return at::logaddexp(x, at::zeros_like(x)); });
+  unary("exp", [](const Tensor& x) { return at::exp(x); });
+  unary("log", [](const Tensor& x) { return at::log(x); });
+  unary("sqrt", [](const Tensor& x) { return at::sqrt(x); });
   unary("hard_swish", [](const Tensor& x) { return at::hardswish(x); });
   const auto rule = [&](const std::string& op, Tensor (*with)(const TorchCall&)) { table[op] = single(with); };
   rule("leaky_relu", [](const TorchCall& c) { return at::leaky_relu(c.x[0], c.args.real("alpha")); });
@@ -360,6 +365,7 @@ void add_elementwise(Table& table) {
        [](const TorchCall& c) { return at::clamp(c.x[0] * c.args.real("alpha") + c.args.real("beta"), 0, 1); });
   rule("softmax", [](const TorchCall& c) { return softmax(c, c.x[0], c.args.integer("axis")); });
   rule("dropout", [](const TorchCall& c) { return c.training ? c.x[0] * c.mask(c.x[0], c.args.real("p")) : c.x[0]; });
+  rule("shift_by", [](const TorchCall& c) { return c.x[0] + c.args.real("by"); });
   rule("scale_by", [](const TorchCall& c) { return c.x[0] * c.args.real("by"); });
   unary("causal_mask", causal_mask);
   rule("add", sum);

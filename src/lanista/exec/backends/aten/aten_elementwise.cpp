@@ -56,6 +56,16 @@ Tensor softsign_grad(const Tensors& in) {
   return in[1] / (below * below);
 }
 
+Tensor distribution(const Tensor& x) { return (x * -0.70710678118654752440).erfc() * 0.5; }
+Tensor gelu_erf(const Tensors& in) { return in[0] * distribution(in[0]); }
+Tensor gelu_erf_grad(const Tensors& in) {
+  const Tensor density = at::exp(in[0] * in[0] * -0.5) * 0.39894228040143267794;  // 1 / sqrt(2 pi)
+  return in[1] * (in[0] * density + distribution(in[0]));
+}
+
+Tensor softplus(const Tensors& in) { return in[0].clamp_min(0) + at::exp(-at::abs(in[0])).log1p(); }
+Tensor softplus_grad(const Tensors& in) { return in[1] * sigmoid_of(in[0]); }
+
 AtenRun leaky_relu(const AtenCall& call) {
   return [a = call.args.real("alpha")](const Frame&, const Tensors& in) {
     return Tensors{at::where(in[0] < 0, in[0] * a, in[0])};
@@ -184,6 +194,16 @@ void add_activations(AtenTable& table) {
   table["hard_swish_grad"] = elementwise_entry(hard_swish_grad);
   table["softsign"] = elementwise_entry(softsign);
   table["softsign_grad"] = elementwise_entry(softsign_grad);
+  table["gelu_erf"] = elementwise_entry(gelu_erf);
+  table["gelu_erf_grad"] = elementwise_entry(gelu_erf_grad);
+  table["softplus"] = elementwise_entry(softplus);
+  table["softplus_grad"] = elementwise_entry(softplus_grad);
+  table["exp"] = elementwise_entry([](const Tensors& in) { return at::exp(in[0]); });
+  table["exp_grad"] = elementwise_entry([](const Tensors& in) { return in[1] * in[0]; });
+  table["log"] = elementwise_entry([](const Tensors& in) { return in[0].log(); });
+  table["log_grad"] = elementwise_entry([](const Tensors& in) { return in[1] / in[0]; });
+  table["sqrt"] = elementwise_entry([](const Tensors& in) { return in[0].sqrt(); });
+  table["sqrt_grad"] = elementwise_entry([](const Tensors& in) { return in[1] / (in[0] + in[0]); });
   table["leaky_relu"] = leaky_relu;
   table["leaky_relu_grad"] = leaky_relu_grad;
   table["elu"] = elu;

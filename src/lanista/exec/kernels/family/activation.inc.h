@@ -126,6 +126,110 @@ void softsign_grad(i64 count, const T* x, const T* dy, T* dx) {
   });
 }
 
+/// The normal distribution function. With z = |x| / sqrt(2) and t = 2 / (2 + z), the logarithm of erfc(z) is
+/// log t - z^2 plus a Chebyshev series in 2 t - 1.
+template <class T>
+struct Normal {
+  static constexpr int kTerms = sizeof(T) == 4 ? 14 : 28;
+  static constexpr double kSeries[28] = {
+      -1.30265371978170943,     6.4196979235649026e-01,   1.94764732041858363e-02,  -9.56151478680863164e-03,
+      -9.46595344482036866e-04, 3.66839497852761452e-04,  4.25233248069077716e-05,  -2.02785781125342432e-05,
+      -1.62429000464702551e-06, 1.3036558355805232e-06,   1.56264417220661432e-08,  -8.52380959149265425e-08,
+      6.5290544390988515e-09,   5.05934349555146894e-09,  -9.91364156493033087e-10, -2.27365122293183586e-10,
+      9.6467911020155268e-11,   2.39403808303911474e-12,  -6.8860275264975534e-12,  8.94487927309072572e-13,
+      3.13092139934295808e-13,  -1.12708223613672524e-13, 3.81090525518923206e-16,  7.10609761360923699e-15,
+      -1.5230282014571043e-15,  -9.457494571291234e-17,   1.21023718922427899e-16,  -2.81666308774717697e-17};
+  template <class V>
+  static V distribution(V x) {
+    const V z = (x < T(0) ? -x : x) * static_cast<T>(0.70710678118654752440);
+    const V t = T(2) / (z + T(2));
+    const V y = t * T(4) - T(2);
+    V before{}, now{};
+#pragma GCC unroll 28
+    for (int i = kTerms - 1; i > 0; --i) {
+      const V next = madd(y, now, static_cast<T>(kSeries[i]) - before);
+      before = now;
+      now = next;
+    }
+    const V series = madd(madd(y, now, spread<V>(static_cast<T>(kSeries[0]))), T(0.5), -before);
+    const V tail = t * exp_of(series - z * z) * T(0.5);
+    return x < T(0) ? tail : T(1) - tail;
+  }
+  template <class V>
+  static V density(V x) {
+    return exp_of((x * x) * T(-0.5)) * static_cast<T>(0.39894228040143267794);  // 1 / sqrt(2 pi)
+  }
+};
+
+template <class T>
+void gelu_erf(i64 count, const T* x, T* y) {
+  map<T>(count, x, y, [](auto v) { return v * Normal<T>::distribution(v); });
+}
+
+template <class T>
+void gelu_erf_grad(i64 count, const T* x, const T* dy, T* dx) {
+  map<T>(count, x, dy, dx,
+         [](auto v, auto d) { return d * madd(v, Normal<T>::density(v), Normal<T>::distribution(v)); });
+}
+
+/// log(1 + e) for e from 0 to 1. The quotient corrects the rounding of 1 + e.
+template <class V>
+inline V log1p_of(V e) {
+  using T = typename SimdOf<V>::Element;
+  const V sum = e + T(1), rounded = sum - T(1);
+  const V bent = log_of(sum) * (e / rounded);
+  return rounded == T(0) ? e : bent;
+}
+
+template <class T>
+void softplus(i64 count, const T* x, T* y) {
+  map<T>(count, x, y, [](auto v) {
+    const auto bent = log1p_of(exp_of(v < T(0) ? v : -v));
+    return v > T(0) ? v + bent : bent;
+  });
+}
+
+template <class T>
+void softplus_grad(i64 count, const T* x, const T* dy, T* dx) {
+  map<T>(count, x, dy, dx, [](auto v, auto d) { return d * sigmoid_of(v); });
+}
+
+template <class T>
+void exp(i64 count, const T* x, T* y) {
+  map<T>(count, x, y, [](auto v) { return exp_of(v); });
+}
+
+template <class T>
+void exp_grad(i64 count, const T* y, const T* dy, T* dx) {
+  map<T>(count, y, dy, dx, [](auto v, auto d) { return d * v; });
+}
+
+template <class T>
+void log(i64 count, const T* x, T* y) {
+  map<T>(count, x, y, [](auto v) {
+    using V = decltype(v);
+    // Numbers below the least normal one count as zero.
+    const V none =
+        v < T(0) ? spread<V>(static_cast<T>(__builtin_nan(""))) : spread<V>(-static_cast<T>(__builtin_inf()));
+    return v < LogConstants<T>::kLeastNormal ? none : log_of(v);
+  });
+}
+
+template <class T>
+void log_grad(i64 count, const T* x, const T* dy, T* dx) {
+  map<T>(count, x, dy, dx, [](auto v, auto d) { return d / v; });
+}
+
+template <class T>
+void sqrt(i64 count, const T* x, T* y) {
+  map<T>(count, x, y, [](auto v) { return sqrt_of(v); });
+}
+
+template <class T>
+void sqrt_grad(i64 count, const T* y, const T* dy, T* dx) {
+  map<T>(count, y, dy, dx, [](auto v, auto d) { return d / (v + v); });
+}
+
 template <class T>
 constexpr ActivationKernel<T> kActivations[] = {
     {"relu", true, relu<T>, relu_grad<T>},
@@ -135,6 +239,11 @@ constexpr ActivationKernel<T> kActivations[] = {
     {"sigmoid", true, sigmoid<T>, sigmoid_grad<T>},
     {"hard_swish", false, hard_swish<T>, hard_swish_grad<T>},
     {"softsign", false, softsign<T>, softsign_grad<T>},
+    {"gelu_erf", false, gelu_erf<T>, gelu_erf_grad<T>},
+    {"softplus", false, softplus<T>, softplus_grad<T>},
+    {"exp", true, exp<T>, exp_grad<T>},
+    {"log", false, log<T>, log_grad<T>},
+    {"sqrt", true, sqrt<T>, sqrt_grad<T>},
 };
 
 template <class T>

@@ -117,11 +117,13 @@ template <>
 struct LogConstants<float> {
   static constexpr std::int32_t kMantissaMask = 0x7FFFFF, kHalfRoot = 0x3F3504F3;  // bits of sqrt(1/2)
   static constexpr int kTerms = 5;
+  static constexpr float kLeastNormal = 1.17549435e-38F;
 };
 template <>
 struct LogConstants<double> {
   static constexpr std::int64_t kMantissaMask = 0xFFFFFFFFFFFFF, kHalfRoot = 0x3FE6A09E667F3BCD;
   static constexpr int kTerms = 11;
+  static constexpr double kLeastNormal = 2.2250738585072014e-308;
 };
 
 /// Natural logarithm of positive normal numbers: x = 2^e m, m in [sqrt(1/2), sqrt(2)), log m = 2 atanh((m-1)/(m+1)).

@@ -43,6 +43,7 @@ struct OnnxModel {
   std::vector<Tensor> initializers;             ///< Constants and weights; nodes refer to their names.
   std::vector<OnnxValueInfo> inputs, outputs;   ///< Computed inputs and outputs of the model.
   std::map<std::string, std::string> metadata;  ///< Text values by key.
+  std::size_t half_tensors = 0;                 ///< Tensors of float16 or bfloat16 in a file; here they are float32.
 };
 
 /// The bytes of an ONNX file with this content. Equal models give equal bytes.

@@ -76,31 +76,35 @@ Result<List> shape_of_steps(const std::vector<Step>& steps) {
   return shape;
 }
 
-/// Combines the steps for a value of these dimensions. Errors: a constant that would enlarge the value.
-Result<Affine> fused(const std::vector<Step>& steps, const List& dims) {
-  LANISTA_ASSIGN(List shape, shape_of_steps(steps));
-  const bool batch = shape.size() == dims.size();
-  if (shape.size() > dims.size() || (batch && shape.front() != 1)) {
-    return unsupported("its constant of " + graph::Shape{shape}.text() + " does not stretch over a batch");
+/// Combines the steps for a value, which is stretched first where a constant is larger. Errors: a constant that would
+/// stretch it in another way.
+Result<Affine> fused(const std::vector<Step>& steps, ModelWriter& w, PlacedPort& value) {
+  std::vector<List> shapes;
+  List shape;
+  for (const Step& step : steps) {
+    LANISTA_ASSIGN(List own, constant_dims(w, value, step.constant->shape));
+    own.erase(own.begin());
+    LANISTA_ASSIGN(shape, broadcast_shape(shape, own));
+    shapes.push_back(std::move(own));
   }
-  if (batch) shape.erase(shape.begin());
-  shape.insert(shape.begin(), dims.size() - 1 - shape.size(), 1);
   for (std::size_t i = 0; i < shape.size(); ++i) {
-    if (shape[i] != 1 && shape[i] != dims[i + 1]) {
+    const List dims = w.dims(value.port);
+    if (shape[i] == 1 || shape[i] == dims[i + 1]) continue;
+    if (dims[i + 1] != 1) {
       return unsupported("its constant of " + graph::Shape{shape}.text() + " would stretch " +
                          graph::Shape{dims}.text());
     }
+    LANISTA_ASSIGN(value.port, repeated(w, value.port, i + 1, shape[i]));
   }
   Affine all{shape, {}, {}};
   const auto count = static_cast<std::size_t>(product(shape));
   all.scale.assign(count, 1);
   all.shift.assign(count, 0);
-  for (const Step& step : steps) {
+  for (std::size_t k = 0; k < steps.size(); ++k) {
+    const Step& step = steps[k];
     const auto numbers = elements_of<float>(*step.constant);
-    List own = step.constant->shape;
-    if (own.size() > shape.size()) own.erase(own.begin(), own.end() - static_cast<std::ptrdiff_t>(shape.size()));
     std::size_t to = 0;
-    for_each_broadcast(own, own, shape, [&](std::size_t from, std::size_t) {
+    for_each_broadcast(shapes[k], shapes[k], shape, [&](std::size_t from, std::size_t) {
       const double number = static_cast<double>(numbers[from]);
       double &scale = all.scale[to], &shift = all.shift[to];
       ++to;
@@ -155,6 +159,12 @@ Result<Port> write_affine(ModelWriter& w, Port value, const Affine& affine) {
       std::all_of(affine.scale.begin(), affine.scale.end(), [&](double x) { return x == affine.scale[0]; });
   const bool no_shift = std::all_of(affine.shift.begin(), affine.shift.end(), [](double x) { return x == 0; });
   if (same_scale && no_shift) return w.add("scale_by", {value}, {{"by", affine.scale[0]}});
+  if (affine.scale.size() == 1) {
+    if (affine.scale[0] != 1) {
+      LANISTA_ASSIGN(value, w.add("scale_by", {value}, {{"by", affine.scale[0]}}));
+    }
+    return w.add("shift_by", {value}, {{"by", affine.shift[0]}});
+  }
   // Vectors for positions have an operator of their own.
   if (dims.size() == 3 && same_scale && affine.scale[0] == 1) {
     LANISTA_TRY(w.check_budget(rest));
@@ -168,6 +178,25 @@ Result<Port> write_affine(ModelWriter& w, Port value, const Affine& affine) {
                    in_shape(w, value, dims.size() == 4 ? rest : List{rest[0], product(rest) / rest[0], 1}));
     LANISTA_ASSIGN(const Port result, scale_channels(w, image, stretched(affine, channels)));
     return in_shape(w, result, rest);
+  }
+  // Numbers along one other axis: its elements become the channels.
+  const auto of_axis = std::find_if(affine.shape.begin(), affine.shape.end(), [](auto size) { return size != 1; });
+  if (std::count_if(of_axis, affine.shape.end(), [](auto size) { return size != 1; }) == 1 && dims.size() > 2) {
+    const auto axis = static_cast<std::size_t>(of_axis - affine.shape.begin()) + 1;
+    List there{0, static_cast<std::int64_t>(axis)}, back(dims.size(), 0);
+    for (std::size_t i = 1; i < dims.size(); ++i) {
+      if (i != axis) there.push_back(static_cast<std::int64_t>(i));
+    }
+    List moved;
+    for (std::size_t i = 1; i < there.size(); ++i) moved.push_back(dims[static_cast<std::size_t>(there[i])]);
+    for (std::size_t i = 0; i < there.size(); ++i) {
+      back[static_cast<std::size_t>(there[i])] = static_cast<std::int64_t>(i);
+    }
+    LANISTA_ASSIGN(const Port turned, w.add("transpose", {value}, {{"axes", there}}));
+    LANISTA_ASSIGN(const Port image, in_shape(w, turned, {moved[0], product(moved) / moved[0], 1}));
+    LANISTA_ASSIGN(const Port scaled, scale_channels(w, image, affine));
+    LANISTA_ASSIGN(const Port shaped, in_shape(w, scaled, moved));
+    return w.add("transpose", {shaped}, {{"axes", back}});
   }
   LANISTA_TRY(w.check_budget(rest));
   LANISTA_ASSIGN(const Port cells, in_shape(w, value, {product(rest), 1, 1}));
@@ -195,7 +224,9 @@ Result<std::optional<Rewrite>> norm_rewrite(const OnnxView& view, const Chain& c
                 const List dims = w.dims(inputs[0]);
                 if (dims.size() != 4 && !one_number)
                   return unsupported("its batch-norm is over " + graph::Shape{dims}.text() + "; read are images");
-                LANISTA_ASSIGN(const Affine small, fused(steps, dims));
+                PlacedPort value{inputs[0], {}};
+                LANISTA_ASSIGN(const Affine small, fused(steps, w, value));
+                if (value.port != inputs[0]) return unsupported("its batch-norm is stretched");
                 const Affine all = stretched(small, {dims[1], 1, 1});
                 Tensor weight = *norm.params[0], bias = *norm.params[1];
                 if (weight.elements() != dims[1] || bias.elements() != dims[1])
@@ -210,7 +241,26 @@ Result<std::optional<Rewrite>> norm_rewrite(const OnnxView& view, const Chain& c
               }});
 }
 
+/// The value after these steps.
+Result<PlacedPort> times_and_plus(ModelWriter& w, PlacedPort value, const std::vector<Step>& steps) {
+  LANISTA_ASSIGN(const Affine affine, fused(steps, w, value));
+  LANISTA_ASSIGN(value.port, write_affine(w, value.port, affine));
+  return value;
+}
+
 }  // namespace
+
+Result<PlacedPort> placed_times(ModelWriter& writer, const PlacedPort& value, const Tensor& constant) {
+  return times_and_plus(writer, value, {{'*', &constant, false}});
+}
+
+Result<Port> channels_times(ModelWriter& writer, Port value, const std::vector<float>& factors) {
+  const List dims = writer.dims(value), rest(dims.begin() + 1, dims.end());
+  const Affine affine{{}, {factors.begin(), factors.end()}, std::vector<double>(factors.size(), 0)};
+  LANISTA_ASSIGN(const Port image, in_shape(writer, value, {rest[0], product(rest) / rest[0], 1}));
+  LANISTA_ASSIGN(const Port scaled, scale_channels(writer, image, affine));
+  return in_shape(writer, scaled, rest);
+}
 
 RewriteResult affine_group(const NodeReader& node_reader) {
   const std::optional<Chain> chain = chain_of(node_reader.view(), node_reader.node());
@@ -219,10 +269,10 @@ RewriteResult affine_group(const NodeReader& node_reader) {
     LANISTA_ASSIGN(auto rewrite, norm_rewrite(node_reader.view(), *chain));
     if (rewrite) return *std::move(rewrite);
   }
-  return Rewrite{{chain->source}, [steps = chain->steps](ModelWriter& w, Ports inputs) -> Result<Port> {
-                   LANISTA_ASSIGN(const Affine affine, fused(steps, w.dims(inputs[0])));
-                   return write_affine(w, inputs[0], affine);
-                 }};
+  return placed_rewrite({chain->source},
+                        [steps = chain->steps](ModelWriter& w, PlacedPorts inputs) -> Result<PlacedPort> {
+                          return times_and_plus(w, inputs[0], steps);
+                        });
 }
 
 }  // namespace lanista::formats::onnx

@@ -1,4 +1,5 @@
 // Arithmetic on computed values, and activations.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -9,20 +10,30 @@
 namespace lanista::formats::onnx {
 namespace {
 
-/// A rule for an operator on values of one shape.
+/// A rule for an operator on values that are broadcast to one shape.
 RewriteRule binary_operator(const std::string& op) {
   return [op](const NodeReader& node_reader) -> RewriteResult {
     LANISTA_TRY(node_reader.allow_attributes({}));
     LANISTA_ASSIGN(auto input_values, node_reader.computed_inputs());
-    return Rewrite{std::move(input_values), [op](ModelWriter& w, Ports inputs) -> Result<Port> {
-                     if (inputs.size() == 1) return inputs[0];
-                     for (const Port& input : inputs) {
-                       if (w.dims(input) == w.dims(inputs[0])) continue;
-                       return unsupported("it stretches " + graph::Shape{w.dims(input)}.text() + " and " +
-                                          graph::Shape{w.dims(inputs[0])}.text() + " to one shape");
-                     }
-                     return w.add(op, {inputs.begin(), inputs.end()});
-                   }};
+    return placed_rewrite(std::move(input_values), [op](ModelWriter& w, PlacedPorts inputs) -> Result<PlacedPort> {
+      if (inputs.empty()) return malformed("it has no inputs");
+      PlacedPort value = inputs[0];
+      const auto same = [&](const PlacedPort& input) {
+        return input.place == value.place && w.dims(input.port) == w.dims(value.port);
+      };
+      if (inputs.size() > 2 && std::ranges::all_of(inputs, same)) {
+        std::vector<Port> ports;
+        for (const PlacedPort& input : inputs) ports.push_back(input.port);
+        LANISTA_ASSIGN(value.port, w.add(op, std::move(ports)));
+        return value;
+      }
+      for (const PlacedPort& input : inputs.subspan(1)) {
+        LANISTA_ASSIGN(const auto both, placed_broadcast(w, value, input));
+        LANISTA_ASSIGN(value.port, w.add(op, {both.first.port, both.second.port}));
+        value.place = both.first.place;
+      }
+      return value;
+    });
   };
 }
 
@@ -39,30 +50,22 @@ Result<std::optional<Port>> gated(ModelWriter& w, Port value, Port gate) {
 }
 
 RewriteResult mul(const NodeReader& node_reader) {
-  LANISTA_ASSIGN(const Rewrite rewrite, binary_operator("mul")(node_reader));
-  return Rewrite{rewrite.input_values, [emit = rewrite.emit](ModelWriter& w, Ports inputs) -> Result<Port> {
-                   for (const std::size_t i : {0U, 1U}) {
-                     if (inputs.size() != 2) break;
-                     LANISTA_ASSIGN(const auto result, gated(w, inputs[i], inputs[1 - i]));
-                     if (result) return *result;
-                   }
-                   return emit(w, inputs);
-                 }};
+  LANISTA_ASSIGN(Rewrite rewrite, binary_operator("mul")(node_reader));
+  rewrite.emit_placed = [emit = rewrite.emit_placed](ModelWriter& w, PlacedPorts inputs) -> Result<PlacedPort> {
+    for (const std::size_t i : {0U, 1U}) {
+      if (inputs.size() != 2 || !inputs[0].place.in_front() || !inputs[1].place.in_front()) break;
+      LANISTA_ASSIGN(const auto result, gated(w, inputs[i].port, inputs[1 - i].port));
+      if (result) return PlacedPort{*result, {}};
+    }
+    return emit(w, inputs);
+  };
+  return rewrite;
 }
 
 RewriteResult negative(const NodeReader& node_reader) {
   LANISTA_TRY(node_reader.allow_attributes({}));
   LANISTA_ASSIGN(std::string input, node_reader.computed_input(0));
-  return single_operator({std::move(input)}, "scale_by", {{"by", -1.0}});
-}
-
-/// Rules for x^1 and x^2.
-RewriteResult power(const NodeReader& node_reader) {
-  LANISTA_TRY(node_reader.allow_attributes({}));
-  LANISTA_ASSIGN(std::string input, node_reader.computed_input(0));
-  const auto exponent = node_reader.has(1) ? node_reader.view().scalar(node_reader.node().inputs[1]) : std::nullopt;
-  if (exponent == 2.0F) return single_operator({input, input}, "mul");
-  return unsupported("its exponent is not 2");
+  return elementwise(single_operator({std::move(input)}, "scale_by", {{"by", -1.0}}));
 }
 
 /// A rule for an operator with one number, an attribute in both.
@@ -71,7 +74,7 @@ RewriteRule with_alpha(const std::string& op, double default_value) {
     LANISTA_TRY(node_reader.allow_attributes({"alpha"}));
     LANISTA_ASSIGN(std::string input, node_reader.computed_input(0));
     LANISTA_ASSIGN(const double alpha, node_reader.real("alpha", default_value));
-    return single_operator({std::move(input)}, op, {{"alpha", alpha}});
+    return elementwise(single_operator({std::move(input)}, op, {{"alpha", alpha}}));
   };
 }
 
@@ -80,7 +83,7 @@ RewriteResult hard_sigmoid(const NodeReader& node_reader) {
   LANISTA_ASSIGN(std::string input, node_reader.computed_input(0));
   LANISTA_ASSIGN(const double alpha, node_reader.real("alpha", 0.2F));
   LANISTA_ASSIGN(const double beta, node_reader.real("beta", 0.5));
-  return single_operator({std::move(input)}, "hard_sigmoid", {{"alpha", alpha}, {"beta", beta}});
+  return elementwise(single_operator({std::move(input)}, "hard_sigmoid", {{"alpha", alpha}, {"beta", beta}}));
 }
 
 /// A bound of Clip: an attribute up to opset 10, then an input.
@@ -103,12 +106,12 @@ RewriteResult clip(const NodeReader& node_reader) {
   const double largest = static_cast<double>(std::numeric_limits<float>::max());
   const double low = min.value_or(-largest), high = max.value_or(largest);
   if (std::isnan(low) || std::isnan(high)) return unsupported("a bound is not a number");
-  if (low == 0 && high >= largest) return single_operator({std::move(input)}, "relu");
-  if (low == 0 && high == 6) return single_operator({std::move(input)}, "relu6");
+  if (low == 0 && high >= largest) return elementwise(single_operator({std::move(input)}, "relu"));
+  if (low == 0 && high == 6) return elementwise(single_operator({std::move(input)}, "relu6"));
   Attrs attrs;
   if (low > -largest) attrs.set("min", low);
   if (high < largest) attrs.set("max", high);
-  return single_operator({std::move(input)}, "clip", std::move(attrs));
+  return elementwise(single_operator({std::move(input)}, "clip", std::move(attrs)));
 }
 
 /// Gelu as one node, from opset 20 on. Before, it is a group.
@@ -116,9 +119,7 @@ RewriteResult gelu(const NodeReader& node_reader) {
   LANISTA_TRY(node_reader.allow_attributes({"approximate"}));
   LANISTA_ASSIGN(const std::string form, node_reader.text("approximate", "none"));
   LANISTA_ASSIGN(std::string input, node_reader.computed_input(0));
-  Rewrite rewrite = single_operator({std::move(input)}, "gelu");
-  if (form != "tanh") rewrite.notice = kErfNotice;
-  return rewrite;
+  return elementwise(single_operator({std::move(input)}, form == "tanh" ? "gelu" : "gelu_erf"));
 }
 
 /// x sigmoid(alpha x).
@@ -127,26 +128,26 @@ RewriteResult swish(const NodeReader& node_reader) {
   LANISTA_ASSIGN(std::string input, node_reader.computed_input(0));
   LANISTA_ASSIGN(const double alpha, node_reader.real("alpha", 1));
   if (alpha != 1) return unsupported("its alpha is not 1");
-  return single_operator({std::move(input)}, "silu");
+  return elementwise(single_operator({std::move(input)}, "silu"));
 }
 
 }  // namespace
 
 RewriteRules arithmetic_rules() {
-  RewriteRules rules{
-      {"Add", {causal_mask_group, affine_group_norm_group, linear_group, affine_group, binary_operator("add")}},
-      {"Clip", {clip}},
-      {"Div", {affine_group, binary_operator("div")}},
-      {"Elu", {with_alpha("elu", 1)}},
-      {"Gelu", {gelu}},
-      {"HardSigmoid", {hard_sigmoid}},
-      {"LeakyRelu", {with_alpha("leaky_relu", 0.01F)}},
-      {"Mul", {silu_group, gelu_group, affine_group, mul}},
-      {"Neg", {negative}},
-      {"Pow", {power}},
-      {"Sub", {affine_group, binary_operator("sub")}},
-      {"Sum", {affine_group, binary_operator("add")}},
-      {"Swish", {swish}}};
+  RewriteRules rules{{"Add",
+                      {causal_mask_group, affine_group_norm_group, layer_norm_group, linear_group, affine_group,
+                       binary_operator("add")}},
+                     {"Clip", {clip}},
+                     {"Div", {layer_norm_group, affine_group, constant_quotient, binary_operator("div")}},
+                     {"Elu", {with_alpha("elu", 1)}},
+                     {"Gelu", {gelu}},
+                     {"HardSigmoid", {hard_sigmoid}},
+                     {"LeakyRelu", {with_alpha("leaky_relu", 0.01F)}},
+                     {"Mul", {silu_group, gelu_group, layer_norm_group, signed_size_group, affine_group, mul}},
+                     {"Neg", {negative}},
+                     {"Sub", {affine_group, binary_operator("sub")}},
+                     {"Sum", {affine_group, binary_operator("add")}},
+                     {"Swish", {swish}}};
   const graph::OpTable ops = graph::builtin_ops();
   for (const std::string& name : ops.names()) {
     const graph::OpDef& def = *ops.find(name);

@@ -134,7 +134,7 @@ class Decoder {
         return read_into(model_.graph_name, text_of(field));
       case graph_field::kInitializers: {
         LANISTA_ASSIGN(const std::string_view message, field.bytes());
-        LANISTA_ASSIGN(Tensor tensor, read_tensor(message, integers_, external_));
+        LANISTA_ASSIGN(Tensor tensor, read_tensor(message, integers_, model_.half_tensors, external_));
         model_.initializers.push_back(std::move(tensor));
         return {};
       }
@@ -245,7 +245,7 @@ class Decoder {
         return OnnxValue(std::move(parts.reals));
       case attribute_type::kTensor: {
         if (!parts.tensor) return malformed("is a tensor, but holds none");
-        LANISTA_ASSIGN(Tensor tensor, read_tensor(*parts.tensor, integers_, external_));
+        LANISTA_ASSIGN(Tensor tensor, read_tensor(*parts.tensor, integers_, model_.half_tensors, external_));
         return OnnxValue(std::move(tensor));
       }
       case attribute_type::kGraph:
@@ -314,8 +314,8 @@ Result<OnnxModel> decode_onnx(std::string_view bytes, const OnnxExternal& extern
 }
 
 Result<Tensor> decode_onnx_tensor(std::string_view bytes) {
-  std::size_t integers = 0;
-  auto tensor = read_tensor(bytes, integers);
+  std::size_t integers = 0, halves = 0;
+  auto tensor = read_tensor(bytes, integers, halves);
   if (!tensor) return with_location("onnx", tensor.error());
   return tensor;
 }

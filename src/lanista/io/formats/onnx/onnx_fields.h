@@ -70,7 +70,7 @@ enum : int { kValue = 1, kSymbol = 2 };
 
 namespace element {
 /// Codes of element types (TensorProto.DataType).
-enum : int { kFloat = 1, kUint8 = 2, kInt32 = 6, kInt64 = 7, kBool = 9, kDouble = 11 };
+enum : int { kFloat = 1, kUint8 = 2, kInt32 = 6, kInt64 = 7, kBool = 9, kFloat16 = 10, kDouble = 11, kBfloat16 = 16 };
 }  // namespace element
 namespace attribute_type {
 /// Codes of kinds of attributes (AttributeProto.AttributeType).

@@ -14,9 +14,12 @@ namespace {
 const Rewrite kNoRewrite{};
 
 Rewrite unary(std::string input, std::string op, Attrs attrs = {}) {
-  return Rewrite{{std::move(input)}, [op = std::move(op), attrs = std::move(attrs)](ModelWriter& w, Ports inputs) {
+  return Rewrite{{std::move(input)},
+                 [op = std::move(op), attrs = std::move(attrs)](ModelWriter& w, Ports inputs) {
                    return w.add(op, {inputs[0]}, attrs);
-                 }};
+                 },
+                 "",
+                 true};
 }
 
 bool binary(const OnnxNode* node) { return node != nullptr && node->inputs.size() == 2; }
@@ -105,7 +108,7 @@ const std::string* gelu_gate_input(const OnnxView& view, std::string_view name, 
 /// The parts of Reshape(InstanceNormalization(Reshape(x, [0, groups, -1]), ones, zeros), shape).
 struct GroupNorm {
   std::string input;
-  List back;  ///< the shape of the last Reshape
+  List grouped, back;  ///< the shapes of the first Reshape and of the last
   std::int64_t groups = 0;
   double eps = 0;
 };
@@ -122,30 +125,13 @@ Result<std::optional<GroupNorm>> group_norm_of(const OnnxView& view, const OnnxN
   LANISTA_ASSIGN(parts.eps, node_reader.real("epsilon", 1e-5));
   LANISTA_ASSIGN(const Tensor* ones, node_reader.weight(1));
   LANISTA_ASSIGN(const Tensor* zeros, node_reader.weight(2));
-  LANISTA_ASSIGN(const List grouped, NodeReader(view, *first).integers(1));
-  LANISTA_ASSIGN(parts.back, NodeReader(view, last).integers(1));
-  if (!all_equal(*ones, 1) || !all_equal(*zeros, 0) || grouped.size() != 3 || grouped[0] != 0 || grouped[2] != -1) {
+  LANISTA_ASSIGN(parts.grouped, NodeReader(view, *first).shape_integers(1));
+  LANISTA_ASSIGN(parts.back, NodeReader(view, last).shape_integers(1));
+  if (!all_equal(*ones, 1) || !all_equal(*zeros, 0) || parts.grouped.size() != 3 || parts.grouped[1] < 1) {
     return std::optional<GroupNorm>();
   }
-  parts.groups = grouped[1];
+  parts.groups = parts.grouped[1];
   return std::optional(std::move(parts));
-}
-
-Rewrite group_norm_rewrite(GroupNorm parts, const Tensor* scale, const Tensor* shift) {
-  std::string input = parts.input;
-  return {{std::move(input)}, [parts = std::move(parts), scale, shift](ModelWriter& w, Ports inputs) -> Result<Port> {
-            const List& dims = w.dims(inputs[0]);
-            LANISTA_ASSIGN(const List back, reshaped(parts.back, dims));
-            if (back != dims) return unsupported("the groups do not come back in the shape of the input");
-            const bool affine = scale != nullptr;
-            Attrs attrs{{"groups", parts.groups}, {"eps", parts.eps}, {"affine", affine}};
-            if (!affine) return w.add("group_norm", {inputs[0]}, std::move(attrs));
-            LANISTA_ASSIGN(Tensor weight, as_vector(*scale));
-            LANISTA_ASSIGN(Tensor bias, as_vector(*shift));
-            // [C, 1, 1] broadcasts over channels of images, [C] over those of vectors.
-            if (scale->shape.size() != (dims.size() == 4 ? 3U : 1U)) return unsupported("it does not stretch channels");
-            return w.add("group_norm", {inputs[0]}, std::move(attrs), {std::move(weight), std::move(bias)});
-          }};
 }
 
 /// A vector of one number, repeated to `size`.
@@ -156,6 +142,35 @@ Tensor stretched(Tensor vector, std::int64_t size) {
   vector.bytes.resize(static_cast<std::size_t>(size) * sizeof(float));
   std::ranges::fill(elements_of<float>(vector), number);
   return vector;
+}
+
+Rewrite group_norm_rewrite(GroupNorm parts, const Tensor* scale, const Tensor* shift) {
+  std::string input = parts.input;
+  return {{std::move(input)}, [parts = std::move(parts), scale, shift](ModelWriter& w, Ports inputs) -> Result<Port> {
+            const List dims = w.dims(inputs[0]), rest(dims.begin() + 1, dims.end());
+            LANISTA_ASSIGN(const List back, reshaped_sample(parts.back, dims, w.batch()));
+            if (back != rest) return unsupported("the groups do not come back in the shape of the input");
+            LANISTA_ASSIGN(const List grouped, reshaped_sample(parts.grouped, dims, w.batch()));
+            if (grouped != List{parts.groups, product(rest) / parts.groups}) {
+              return unsupported("its groups " + sizes_text(parts.grouped) + " are not those of channels");
+            }
+            const bool plain =
+                scale != nullptr && all_equal(*scale, 1) && all_equal(*shift, 0) && scale->elements() == 1;
+            const bool affine = scale != nullptr && !plain;
+            const Attrs attrs{{"groups", parts.groups}, {"eps", parts.eps}, {"affine", affine}};
+            std::vector<Tensor> params;
+            for (const Tensor* given : {scale, shift}) {
+              if (!affine) break;
+              // [C, 1, 1] broadcasts over channels of images, [C, 1] over those of rows, [C] over those of vectors.
+              LANISTA_ASSIGN(Tensor vector, as_vector(*given));
+              if (given->shape.size() != rest.size()) return unsupported("it does not stretch channels");
+              params.push_back(stretched(std::move(vector), rest[0]));
+            }
+            if (rest.size() != 2) return w.add("group_norm", {inputs[0]}, attrs, std::move(params));
+            LANISTA_ASSIGN(const Port image, in_shape(w, inputs[0], {rest[0], rest[1], 1}));
+            LANISTA_ASSIGN(const Port normal, w.add("group_norm", {image}, attrs, std::move(params)));
+            return in_shape(w, normal, rest);
+          }};
 }
 
 }  // namespace
@@ -183,9 +198,7 @@ RewriteResult gelu_group(const NodeReader& node_reader) {
     if (position == rest.end()) continue;
     rest.erase(position);
     if (!remove_number(view, rest, 0.5) || rest != std::vector<std::string>{*x}) continue;
-    Rewrite rewrite = unary(*x, "gelu");
-    if (by_erf) rewrite.notice = kErfNotice;
-    return rewrite;
+    return unary(*x, by_erf ? "gelu_erf" : "gelu");
   }
   return kNoRewrite;
 }
@@ -255,34 +268,44 @@ RewriteResult adaptive_pool_group(const NodeReader& node_reader) {
                  }};
 }
 
-Rewrite linear_rewrite(std::string input, const Tensor& matrix, bool is_transposed, const Tensor* bias,
-                       double matrix_factor, double bias_factor) {
-  return {{std::move(input)},
-          [&matrix, is_transposed, bias, matrix_factor, bias_factor](ModelWriter& w, Ports inputs) -> Result<Port> {
-            const List dims = w.dims(inputs[0]);
-            if (matrix.shape.size() != 2) return unsupported("its constant is " + graph::Shape{matrix.shape}.text());
-            std::vector<Tensor> params{times(is_transposed ? matrix : transposed(matrix, {1, 0}), matrix_factor)};
-            const std::int64_t out = params.front().shape[0];
-            if (bias != nullptr) {
-              // [1, 1, out] broadcasts over rows; other shapes fit no layer.
-              const bool row = bias->elements() == 1 || (!bias->shape.empty() && bias->shape.back() == out);
-              if (!row || bias->shape.size() > dims.size()) {
-                return unsupported("its bias " + in_quotes(bias->name) + " is " + graph::Shape{bias->shape}.text());
-              }
-              LANISTA_ASSIGN(Tensor vector, as_vector(*bias));
-              params.push_back(times(stretched(std::move(vector), out), bias_factor));
-            }
-            const Attrs attrs{{"out", out}, {"bias", bias != nullptr}};
-            // Lanista's layers accept rows of features, not images.
-            if (dims.size() < 4) return w.add("linear", {inputs[0]}, attrs, std::move(params));
-            List rows{1, dims.back()};
-            for (std::size_t i = 1; i + 1 < dims.size(); ++i) rows[0] *= dims[i];
-            LANISTA_ASSIGN(const Port flat, w.add("reshape", {inputs[0]}, {{"shape", rows}}));
-            LANISTA_ASSIGN(const Port product, w.add("linear", {flat}, attrs, std::move(params)));
-            List back(dims.begin() + 1, dims.end());
-            back.back() = out;
-            return w.add("reshape", {product}, {{"shape", std::move(back)}});
-          }};
+Result<PlacedPort> placed_linear(ModelWriter& w, const PlacedPort& value, const Tensor& matrix, bool is_transposed,
+                                 const Tensor* bias, double matrix_factor, double bias_factor) {
+  const List dims = w.dims(value.port);
+  if (matrix.shape.size() != 2) return unsupported("its constant is " + graph::Shape{matrix.shape}.text());
+  if (value.place.axis + 1 == file_rank(w, value)) return unsupported("it multiplies along the batch");
+  std::vector<Tensor> params{times(is_transposed ? matrix : transposed(matrix, {1, 0}), matrix_factor)};
+  const std::int64_t out = params.front().shape[0];
+  if (bias != nullptr) {
+    // [1, 1, out] broadcasts over rows; other shapes fit no layer.
+    const bool row = bias->elements() == 1 || (!bias->shape.empty() && bias->shape.back() == out);
+    if (!row || bias->shape.size() > dims.size()) {
+      return unsupported("its bias " + in_quotes(bias->name) + " is " + graph::Shape{bias->shape}.text());
+    }
+    LANISTA_ASSIGN(Tensor vector, as_vector(*bias));
+    params.push_back(times(stretched(std::move(vector), out), bias_factor));
+  }
+  const Attrs attrs{{"out", out}, {"bias", bias != nullptr}};
+  // Lanista's layers accept rows of features, not images.
+  const auto layer = [&](Port rows) { return w.add("linear", {rows}, attrs, std::move(params)); };
+  PlacedPort result = value;
+  if (dims.size() < 4) {
+    LANISTA_ASSIGN(result.port, layer(value.port));
+    return result;
+  }
+  List rows{1, dims.back()};
+  for (std::size_t i = 1; i + 1 < dims.size(); ++i) rows[0] *= dims[i];
+  LANISTA_ASSIGN(const Port flat, in_shape(w, value.port, rows));
+  LANISTA_ASSIGN(const Port product, layer(flat));
+  List back(dims.begin() + 1, dims.end());
+  back.back() = out;
+  LANISTA_ASSIGN(result.port, in_shape(w, product, back));
+  return result;
+}
+
+Rewrite linear_rewrite(std::string input, const Tensor& matrix, bool is_transposed, const Tensor* bias) {
+  return placed_rewrite({std::move(input)}, [&matrix, is_transposed, bias](ModelWriter& w, PlacedPorts inputs) {
+    return placed_linear(w, inputs[0], matrix, is_transposed, bias);
+  });
 }
 
 }  // namespace lanista::formats::onnx

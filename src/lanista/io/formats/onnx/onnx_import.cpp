@@ -31,8 +31,8 @@ Result<void> check_model(const OnnxModel& model) {
                        std::to_string(model.outputs.size()) + " outputs; read are models with one of each");
   }
   const OnnxValueInfo& input = model.inputs.front();
-  if (input.type != ElementType::kF32 && !is_tokens(input)) {
-    return unsupported("the input " + in_quotes(input.name) + " is not of type float, int64 or int32");
+  if (input.type != ElementType::kF32 && input.type != ElementType::kF64 && !is_tokens(input)) {
+    return unsupported("the input " + in_quotes(input.name) + " is not of type float, double, int64 or int32");
   }
   if (input.shape.size() < 2 || std::any_of(input.shape.begin() + 1, input.shape.end(), [](auto d) { return d < 1; })) {
     return unsupported("the input " + in_quotes(input.name) + " has the shape " + graph::Shape{input.shape}.text() +
@@ -122,40 +122,15 @@ Result<Rewrite> match_node(const RewriteRules& rules, const NodeReader& node_rea
   }
   for (const RewriteRule& rule : found->second) {
     LANISTA_ASSIGN(Rewrite rewrite, rule(node_reader));
-    if (rewrite.emit) return rewrite;
+    if (rewrite.applies()) return rewrite;
   }
   return unsupported("is used in a way that no operator of ours does");
 }
 
-std::string node_location(const OnnxNode& node) {
-  return "node " + in_quotes(node.name) + " (" + in_quotes(node.op) + ")";
-}
-
-/// The rewrite of one output of a node.
-struct PlannedNode {
-  const OnnxNode* node;
-  std::string result;
-  Rewrite rewrite;
-};
-
-/// Rewrites for what the result needs, in the order of the file.
-Result<std::vector<PlannedNode>> match_nodes(const OnnxModel& model, const OnnxView& view, const std::string& source,
-                                             const std::string& result) {
-  const RewriteRules rules = import_rules();
-  std::vector<PlannedNode> rewrites;
-  std::set<std::string> needed{result};
-  for (std::size_t i = model.nodes.size(); i-- > 0;) {
-    const OnnxNode& node = model.nodes[i];
-    for (std::size_t k = node.outputs.size(); k-- > 0;) {
-      if (node.outputs[k] == source || !needed.contains(node.outputs[k])) continue;
-      auto rewrite = match_node(rules, NodeReader(view, node, k));
-      if (!rewrite) return with_location(node_location(node), rewrite.error());
-      needed.insert(rewrite->input_values.begin(), rewrite->input_values.end());
-      rewrites.push_back({&node, node.outputs[k], *std::move(rewrite)});
-    }
-  }
-  std::reverse(rewrites.begin(), rewrites.end());
-  return rewrites;
+/// The error with the node in front, unless it already names the node that causes it.
+Error at_node(const OnnxNode& node, Error error) {
+  if (error.message.starts_with("node ")) return error;
+  return with_location("node " + in_quotes(node.name) + " (" + in_quotes(node.op) + ")", std::move(error));
 }
 
 /// Checks that the declared shape of the output is the computed one. Other programs refuse such files.
@@ -177,41 +152,132 @@ Result<void> check_extracted_targets(const ImportedModel& imported, const List& 
                    sizes_text(dims));
 }
 
-Result<void> write_nodes(const OnnxModel& model, const std::vector<PlannedNode>& rewrites, const std::string& source,
-                         const std::string& last, const ImportedModel& imported, ModelWriter& writer) {
-  const List features(model.inputs.front().shape.begin() + 1, model.inputs.front().shape.end());
-  std::map<std::string, graph::Port> values;
-  graph::Attrs attrs{{"shape", features}};
-  if (is_tokens(model.inputs.front())) attrs.set("dtype", std::string("index"));
-  LANISTA_ASSIGN(values[source], writer.add("input", {}, std::move(attrs)));
-  for (const auto& [node, result, rewrite] : rewrites) {
-    std::vector<graph::Port> input_values;
-    for (const std::string& name : rewrite.input_values) {
-      const auto found = values.find(name);
-      if (found == values.end()) {
-        return with_location(node_location(*node), unsupported("reads " + in_quotes(name) + ", which is not computed"));
-      }
-      input_values.push_back(found->second);
+/// Writes the values that are needed, each once, with the values that they read.
+class ValueWriter {
+ public:
+  ValueWriter(const OnnxModel& model, OnnxView& view, ModelWriter& writer)
+      : model_(model), view_(view), writer_(writer), scans_left_(kScans * (model.nodes.size() + kScans)) {}
+
+  void add(const std::string& name, PlacedPort value) { values_.insert_or_assign(name, value); }
+
+  /// The value `name`, which only nodes before node `end` may compute. Errors: those of rules and of their rewrites.
+  Result<PlacedPort> value(const std::string& name, std::size_t end) {
+    LANISTA_ASSIGN(const auto planned, plan(name, end));
+    for (const PlannedNode& next : planned) {
+      const auto written = write(next);
+      if (!written) return at_node(*next.node, written.error());
+      values_.insert_or_assign(next.result, *written);
+      if (!next.rewrite.notice.empty()) ++notices_[next.rewrite.notice];
     }
-    const auto written = rewrite.emit(writer, input_values);
-    if (!written) return with_location(node_location(*node), written.error());
-    values[result] = *written;
+    const auto found = values_.find(name);
+    if (found == values_.end()) return unsupported("the output is not computed from the input");
+    return found->second;
   }
-  const auto result = values.find(last);
-  if (result == values.end()) return unsupported("the output is not computed from the input");
-  LANISTA_TRY(check_extracted_targets(imported, writer.dims(result->second)));
-  LANISTA_TRY(check_declared(model.outputs.front(), writer.dims(result->second)));
-  return writer.add("output", {result->second}).ok() ? Result<void>() : malformed("the output has no shape");
+
+  /// Folds the shapes of values, and integers that are computed from them.
+  void fold_shapes() {
+    for (std::size_t i = 0; i < model_.nodes.size(); ++i) {
+      const OnnxNode& node = model_.nodes[i];
+      const bool shape = node.op == "Shape" && node.inputs.size() == 1 && node.outputs.size() == 1;
+      if (!shape || view_.constant(node.inputs.front()) != nullptr) {
+        view_.fold(node);
+        continue;
+      }
+      const auto of = scans_left_ > 0 ? value(node.inputs.front(), i) : unsupported("it has too many shapes");
+      if (of) {
+        view_.fold_shape(node, file_dims(writer_, *of));
+      } else {
+        view_.set_failure(node.outputs.front(), of.error());
+      }
+    }
+  }
+
+  std::vector<std::string> notices() const {
+    std::vector<std::string> lines;
+    for (const auto& [notice, count] : notices_) lines.push_back(std::to_string(count) + " x " + notice);
+    return lines;
+  }
+
+ private:
+  /// The rewrite of one output of a node.
+  struct PlannedNode {
+    const OnnxNode* node;
+    std::string result;
+    Rewrite rewrite;
+  };
+  static constexpr std::size_t kScans = 1000;  // of nodes, for each node
+
+  /// Rewrites of what `name` needs, in the order of the file.
+  Result<std::vector<PlannedNode>> plan(const std::string& name, std::size_t end) {
+    std::vector<PlannedNode> rewrites;
+    std::set<std::string> needed;
+    if (!values_.contains(name)) needed.insert(name);
+    for (std::size_t i = end; i-- > 0 && !needed.empty();) {
+      const OnnxNode& node = model_.nodes[i];
+      scans_left_ -= scans_left_ > 0 ? 1 : 0;
+      for (std::size_t k = node.outputs.size(); k-- > 0;) {
+        if (needed.erase(node.outputs[k]) == 0) continue;
+        auto rewrite = match_node(rules_, NodeReader(view_, node, k));
+        if (!rewrite) return at_node(node, rewrite.error());
+        for (const std::string& input : rewrite->input_values) {
+          if (!values_.contains(input)) needed.insert(input);
+        }
+        rewrites.push_back({&node, node.outputs[k], *std::move(rewrite)});
+      }
+    }
+    std::reverse(rewrites.begin(), rewrites.end());
+    return rewrites;
+  }
+
+  Result<PlacedPort> write(const PlannedNode& planned) {
+    std::vector<PlacedPort> inputs;
+    for (const std::string& name : planned.rewrite.input_values) {
+      const auto found = values_.find(name);
+      if (found == values_.end()) return unsupported("reads " + in_quotes(name) + ", which is not computed");
+      inputs.push_back(found->second);
+    }
+    if (planned.rewrite.emit_placed) return planned.rewrite.emit_placed(writer_, inputs);
+    const BatchPlace place = inputs.empty() ? BatchPlace() : inputs.front().place;
+    std::vector<graph::Port> ports;
+    for (const PlacedPort& input : inputs) {
+      ports.push_back(input.port);
+      if (planned.rewrite.elementwise ? input.place == place : input.place.in_front()) continue;
+      return unsupported("reads " + sizes_text(file_dims(writer_, input)) + ", where the batch is not in front");
+    }
+    LANISTA_ASSIGN(const graph::Port port, planned.rewrite.emit(writer_, ports));
+    return PlacedPort{port, place};
+  }
+
+  const OnnxModel& model_;
+  OnnxView& view_;
+  ModelWriter& writer_;
+  const RewriteRules rules_ = import_rules();
+  std::map<std::string, PlacedPort, std::less<>> values_;
+  std::map<std::string, int> notices_;
+  std::size_t scans_left_;
+};
+
+/// Writes the output of the model, after checks of its shape.
+Result<void> write_output(const OnnxModel& model, const PlacedPort& last, const ImportedModel& imported,
+                          ModelWriter& writer) {
+  if (!last.place.in_front()) {
+    return unsupported("the output is " + sizes_text(file_dims(writer, last)) +
+                       ": the batch does not stay in front of something");
+  }
+  LANISTA_TRY(check_extracted_targets(imported, writer.dims(last.port)));
+  LANISTA_TRY(check_declared(model.outputs.front(), writer.dims(last.port)));
+  return writer.add("output", {last.port}).ok() ? Result<void>() : malformed("the output has no shape");
 }
 
-std::vector<std::string> notices_of(const std::vector<PlannedNode>& rewrites) {
-  std::map<std::string, int> counts;
-  for (const PlannedNode& planned : rewrites) {
-    if (!planned.rewrite.notice.empty()) ++counts[planned.rewrite.notice];
+/// Texts about weights that have another precision in the file.
+void add_precision_notices(const OnnxModel& model, const OnnxView& view, std::vector<std::string>& notices) {
+  if (model.half_tensors > 0) {
+    notices.push_back(std::to_string(model.half_tensors) + " x constant of 16 bits: read as float32");
   }
-  std::vector<std::string> lines;
-  for (const auto& [notice, count] : counts) lines.push_back(std::to_string(count) + " x " + notice);
-  return lines;
+  if (view.rounded_constants() > 0) {
+    notices.push_back(std::to_string(view.rounded_constants()) +
+                      " x constant of double precision: rounded to float32, or beyond its range");
+  }
 }
 
 Result<ImportedModel> import_float_model(const OnnxModel& model, const OnnxImport& options) {
@@ -233,10 +299,19 @@ Result<ImportedModel> import_float_model(const OnnxModel& model, const OnnxImpor
   const graph::OpTable ops = graph::builtin_ops();
   std::string result = model.outputs.front().name;
   extract_targets(view, result, imported);
-  LANISTA_ASSIGN(const auto rewrites, match_nodes(model, view, source, result));
-  imported.notices = notices_of(rewrites);
   ModelWriter writer(ops, budget, input.shape.front());
-  LANISTA_TRY(write_nodes(model, rewrites, source, result, imported, writer));
+  graph::Attrs attrs{{"shape", features}};
+  if (is_tokens(input)) attrs.set("dtype", std::string("index"));
+  LANISTA_ASSIGN(const graph::Port first, writer.add("input", {}, std::move(attrs)));
+  ValueWriter values(model, view, writer);
+  // Only shapes still read the input before its normalisation.
+  values.add(input.name, {first, {}});
+  values.add(source, {first, {}});
+  values.fold_shapes();
+  LANISTA_ASSIGN(const PlacedPort last, values.value(result, model.nodes.size()));
+  LANISTA_TRY(write_output(model, last, imported, writer));
+  imported.notices = values.notices();
+  add_precision_notices(model, view, imported.notices);
   LANISTA_ASSIGN(auto finished, std::move(writer).finish());
   std::tie(imported.graph, imported.weights) = std::move(finished);
   return imported;

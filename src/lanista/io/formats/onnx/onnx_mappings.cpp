@@ -212,6 +212,20 @@ Result<void> gelu(OnnxWriter& w) {
   return {};
 }
 
+// x (1 + erf(x / sqrt(2))) / 2.
+Result<void> gelu_erf(OnnxWriter& w) {
+  const std::string root = w.scalar("root", static_cast<float>(std::numbers::sqrt2)), half = w.scalar("half", 0.5F);
+  const std::string erf = w.add("Erf", {w.add("Div", {w.input(), root}, {}, "argument")}, {}, "erf");
+  const std::string gate = w.add("Add", {erf, w.scalar("one", 1)}, {}, "gate");
+  w.add("Mul", {w.add("Mul", {w.input(), gate}, {}, "gated"), half});
+  return {};
+}
+
+Result<void> shift_by(OnnxWriter& w) {
+  w.add("Add", {w.input(), w.scalar("by", real(w, "by"))});
+  return {};
+}
+
 Result<void> silu(OnnxWriter& w) {
   w.add("Mul", {w.input(), w.add("Sigmoid", {w.input()}, {}, "gate")});
   return {};
@@ -282,6 +296,8 @@ OnnxMappings onnx_mappings() {
                    {"layer_norm", layer_norm},
                    {"group_norm", group_norm},
                    {"gelu", gelu},
+                   {"gelu_erf", gelu_erf},
+                   {"shift_by", shift_by},
                    {"silu", silu},
                    {"identity", same_operator("Identity")},
                    {"dropout", same_operator("Identity")},

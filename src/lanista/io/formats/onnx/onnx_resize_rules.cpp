@@ -28,10 +28,10 @@ struct Sampling {
 /// The size of the result by `scales`, if it is exactly that much larger.
 Result<List> scaled_size(const Tensor& scales, const List& dims) {
   const auto factors = elements_of<float>(scales);
-  if (factors.size() != 4 || factors[0] != 1 || factors[1] != 1)
+  if (factors.size() != dims.size() || factors[0] != 1 || factors[1] != 1)
     return unsupported("its scales are not those of images");
   List size;
-  for (const std::size_t i : {2U, 3U}) {
+  for (std::size_t i = 2; i < dims.size(); ++i) {
     const double exact = static_cast<double>(factors[i]) * static_cast<double>(dims[i]);
     if (!(exact >= 1 && exact <= static_cast<double>(kMaxExtent)) || std::abs(exact - std::round(exact)) > 1e-4) {
       return unsupported("a side of " + std::to_string(dims[i]) + " times " + std::to_string(factors[i]) +
@@ -56,25 +56,29 @@ Result<Port> resized(ModelWriter& w, Port image, const List& size, const Samplin
 }
 
 /// A resize by `scales` (a constant, or null), else to `sizes`.
-Rewrite resize_rewrite(std::string input, const Tensor* scales, ShapeIntegers sizes, Sampling sampling) {
-  std::vector<std::string> input_values = std::move(sizes.shapes_of);
-  input_values.insert(input_values.begin(), std::move(input));
-  return {std::move(input_values),
-          [scales, value = std::move(sizes.value), sampling](ModelWriter& w, Ports inputs) -> Result<Port> {
+Rewrite resize_rewrite(std::string input, const Tensor* scales, List sizes, Sampling sampling) {
+  return {{std::move(input)},
+          [scales, sizes = std::move(sizes), sampling](ModelWriter& w, Ports inputs) -> Result<Port> {
             const List dims = w.dims(inputs[0]);
-            if (dims.size() != 4) return unsupported("its input is " + graph::Shape{dims}.text() + "; read are images");
+            if (dims.size() != 4 && dims.size() != 3) {
+              return unsupported("its input is " + graph::Shape{dims}.text() + "; read are images and sequences");
+            }
+            List sides;
             if (scales != nullptr) {
-              LANISTA_ASSIGN(const List size, scaled_size(*scales, dims));
-              return resized(w, inputs[0], size, sampling);
+              LANISTA_ASSIGN(sides, scaled_size(*scales, dims));
+            } else {
+              const List seen = file_dims(w, {inputs[0], {}});
+              if (sizes.size() != seen.size() || sizes[0] != seen[0] || sizes[1] != seen[1] ||
+                  *std::min_element(sizes.begin() + 2, sizes.end()) < 1) {
+                return unsupported("its sizes " + sizes_text(sizes) + " are not those of images");
+              }
+              sides.assign(sizes.begin() + 2, sizes.end());
             }
-            std::vector<List> shapes;
-            for (const Port& port : inputs.subspan(1)) shapes.push_back(file_dims(w, port));
-            LANISTA_ASSIGN(const List size, value(shapes));
-            const List seen = file_dims(w, inputs[0]);
-            if (size.size() != 4 || size[0] != seen[0] || size[1] != seen[1] || std::min(size[2], size[3]) < 1) {
-              return unsupported("its sizes " + sizes_text(size) + " are not those of images");
-            }
-            return resized(w, inputs[0], {size[2], size[3]}, sampling);
+            if (dims.size() == 4) return resized(w, inputs[0], sides, sampling);
+            // A sequence is an image of one column.
+            LANISTA_ASSIGN(const Port image, in_shape(w, inputs[0], {dims[1], dims[2], 1}));
+            LANISTA_ASSIGN(const Port result, resized(w, image, {sides[0], 1}, sampling));
+            return in_shape(w, result, {dims[1], sides[0]});
           }};
 }
 
@@ -102,7 +106,7 @@ RewriteResult resize(const NodeReader& node_reader) {
   }
   if (scales != nullptr) return resize_rewrite(std::move(input), scales, {}, sampling);
   if (old) return malformed("it has no scales");
-  LANISTA_ASSIGN(ShapeIntegers sizes, node_reader.shape_integers(3));
+  LANISTA_ASSIGN(List sizes, node_reader.shape_integers(3));
   return resize_rewrite(std::move(input), nullptr, std::move(sizes), sampling);
 }
 

@@ -6,40 +6,6 @@
 #include "lanista/io/formats/onnx/onnx_tensor.h"
 
 namespace lanista::formats::onnx {
-namespace {
-
-RewriteResult gemm(const NodeReader& node_reader) {
-  LANISTA_TRY(node_reader.allow_attributes({"alpha", "beta", "transA", "transB"}));
-  LANISTA_TRY(node_reader.require_value("transA", 0));
-  LANISTA_ASSIGN(const double alpha, node_reader.real("alpha", 1));
-  LANISTA_ASSIGN(const double beta, node_reader.real("beta", 1));
-  LANISTA_ASSIGN(const std::int64_t is_transposed, node_reader.integer("transB", 0));
-  LANISTA_ASSIGN(std::string input, node_reader.computed_input(0));
-  LANISTA_ASSIGN(const Tensor* matrix, node_reader.weight(1));
-  const Tensor* bias = nullptr;
-  if (node_reader.has(2)) {
-    LANISTA_ASSIGN(bias, node_reader.weight(2));
-  }
-  Rewrite rewrite = linear_rewrite(std::move(input), *matrix, is_transposed != 0, bias, alpha, beta);
-  return Rewrite{rewrite.input_values, [emit = rewrite.emit](ModelWriter& w, Ports inputs) -> Result<Port> {
-                   if (w.dims(inputs[0]).size() != 2) return malformed("its input 0 is no matrix");
-                   return emit(w, inputs);
-                 }};
-}
-
-RewriteResult matmul(const NodeReader& node_reader) {
-  LANISTA_TRY(node_reader.allow_attributes({}));
-  LANISTA_ASSIGN(std::string a, node_reader.computed_input(0));
-  if (node_reader.has(1) && node_reader.view().constant(node_reader.node().inputs[1]) != nullptr) {
-    LANISTA_ASSIGN(const Tensor* matrix, node_reader.weight(1));
-    return linear_rewrite(std::move(a), *matrix, false, nullptr);
-  }
-  LANISTA_ASSIGN(std::string b, node_reader.computed_input(1));
-  return single_operator({std::move(a), std::move(b)}, "matmul");
-}
-
-}  // namespace
-
 Rewrite single_operator(std::vector<std::string> input_values, std::string op, Attrs attrs,
                         std::vector<const Tensor*> params) {
   return Rewrite{std::move(input_values), [op = std::move(op), attrs = std::move(attrs), params = std::move(params)](
@@ -50,11 +16,16 @@ Rewrite single_operator(std::vector<std::string> input_values, std::string op, A
                  }};
 }
 
+Rewrite elementwise(Rewrite rewrite) {
+  rewrite.elementwise = true;
+  return rewrite;
+}
+
 RewriteRule same_operator(const std::string& op) {
   return [op](const NodeReader& node_reader) -> RewriteResult {
     LANISTA_TRY(node_reader.allow_attributes({}));
     LANISTA_ASSIGN(auto input_values, node_reader.computed_inputs());
-    return single_operator(std::move(input_values), op);
+    return elementwise(single_operator(std::move(input_values), op));
   };
 }
 
@@ -80,20 +51,10 @@ Result<Port> in_shape(ModelWriter& writer, Port value, const List& rest) {
   return writer.add("reshape", {value}, {{"shape", rest}});
 }
 
-List file_dims(const ModelWriter& writer, Port value) {
-  List dims = writer.dims(value);
-  if (!dims.empty() && dims.front() == graph::kBatch) {
-    dims.front() = writer.batch() > 0 ? writer.batch() : kUnknownBatch;
-  }
-  return dims;
-}
-
-RewriteRules dense_rules() { return {{"Gemm", {gemm}}, {"MatMul", {adaptive_pool_group, matmul}}}; }
-
 RewriteRules import_rules() {
   RewriteRules all;
-  for (auto* part :
-       {dense_rules, window_rules, resize_rules, norm_rules, shape_rules, arithmetic_rules, sequence_rules})
+  for (auto* part : {dense_rules, window_rules, pad_rules, resize_rules, norm_rules, shape_rules, join_rules,
+                     arithmetic_rules, activation_rules, reduce_rules, sequence_rules})
     all.merge(part());
   return all;
 }

@@ -6,9 +6,7 @@
 #include "lanista/io/formats/onnx/onnx_tensor.h"
 
 namespace lanista::formats::onnx {
-namespace {
-
-Result<Rewrite> gather(const NodeReader& node_reader) {
+RewriteResult embedding_gather(const NodeReader& node_reader) {
   LANISTA_TRY(node_reader.allow_attributes({"axis"}));
   LANISTA_TRY(node_reader.require_value("axis", 0));
   LANISTA_ASSIGN(const Tensor* table, node_reader.weight(0));
@@ -20,6 +18,8 @@ Result<Rewrite> gather(const NodeReader& node_reader) {
   return single_operator({std::move(tokens)}, "embedding", {{"vocab", table->shape[0]}, {"dim", table->shape[1]}},
                          {table});
 }
+
+namespace {
 
 /// Whether input `i` is a constant with one given integer.
 bool is_integer(const NodeReader& node_reader, std::size_t i, std::int64_t number) {
@@ -86,18 +86,28 @@ Result<Rewrite> causal_mask_group(const NodeReader& node_reader) {
       source = below->inputs[0];
     }
     const List shape = mask->shape;
-    return Rewrite{{std::move(source)},
-                   [shape](ModelWriter& w, std::span<const graph::Port> inputs) -> Result<graph::Port> {
-                     const List& dims = w.dims(inputs[0]);
-                     const bool fits = shape.size() <= dims.size() && dims.back() == shape.back() && dims.size() > 2 &&
-                                       dims[dims.size() - 2] == shape.back();
-                     if (!fits) return unsupported("its mask would stretch " + sizes_text(dims));
-                     return w.add("causal_mask", {inputs[0]});
-                   }};
+    return placed_rewrite({std::move(source)}, [shape](ModelWriter& w, PlacedPorts inputs) -> Result<PlacedPort> {
+      PlacedPort value = inputs[0];
+      const List& dims = w.dims(value.port);
+      const bool fits = shape.size() <= dims.size() && dims.back() == shape.back() && dims.size() > 2 &&
+                        dims[dims.size() - 2] == shape.back() && value.place.axis + 2 < file_rank(w, value);
+      if (!fits) return unsupported("its mask would stretch " + sizes_text(dims));
+      LANISTA_ASSIGN(value.port, w.add("causal_mask", {value.port}));
+      return value;
+    });
   }
   return Rewrite{};
 }
 
-RewriteRules sequence_rules() { return {{"Gather", {gather}}, {"Where", {embedding_group}}}; }
+RewriteResult guarded_softmax(const NodeReader& node_reader) {
+  const OnnxView& view = node_reader.view();
+  const auto& names = node_reader.node().inputs;
+  const OnnxNode* test = names.size() == 3 ? view.producer(names[0], "IsNaN") : nullptr;
+  if (test == nullptr || test->inputs.size() != 1 || test->inputs[0] != names[2]) return Rewrite{};
+  if (view.producer(names[2], "Softmax") == nullptr || view.constant(names[1]) == nullptr) return Rewrite{};
+  return placed_rewrite({names[2]}, [](ModelWriter&, PlacedPorts inputs) -> Result<PlacedPort> { return inputs[0]; });
+}
+
+RewriteRules sequence_rules() { return {{"Where", {embedding_group, guarded_softmax, piecewise_group}}}; }
 
 }  // namespace lanista::formats::onnx

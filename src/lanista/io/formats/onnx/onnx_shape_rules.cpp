@@ -1,4 +1,4 @@
-// Operators on shapes, axes, slices and concatenation; and means over axes.
+// Operators on shapes and axes, and parts of values.
 #include <algorithm>
 #include <utility>
 
@@ -14,38 +14,44 @@ constexpr std::int64_t kAnyBatch = 0x7fffffff;
 RewriteResult same(const NodeReader& node_reader) {
   LANISTA_TRY(node_reader.allow_attributes({}));
   LANISTA_ASSIGN(std::string input, node_reader.computed_input(0));
-  return Rewrite{{std::move(input)}, [](ModelWriter&, Ports inputs) -> Result<Port> { return inputs.front(); }};
+  return placed_rewrite({std::move(input)},
+                        [](ModelWriter&, PlacedPorts inputs) -> Result<PlacedPort> { return inputs.front(); });
 }
 
 RewriteResult cast(const NodeReader& node_reader) {
+  constexpr std::int64_t kFloats[] = {1, 10, 11, 16};  // of 32, 16 and 64 bits, and bfloat16
   LANISTA_TRY(node_reader.allow_attributes({"to", "saturate", "round_mode"}));
   LANISTA_ASSIGN(const std::int64_t to, node_reader.integer("to", 1));
-  if (to != 1) return unsupported("it casts to the element type " + std::to_string(to) + "; values are float");
+  if (std::ranges::find(kFloats, to) == std::end(kFloats)) {
+    return unsupported("it casts to the element type " + std::to_string(to) + "; values are float");
+  }
   LANISTA_ASSIGN(std::string input, node_reader.computed_input(0));
-  return Rewrite{{std::move(input)}, [](ModelWriter&, Ports inputs) -> Result<Port> { return inputs.front(); }};
+  return placed_rewrite({std::move(input)},
+                        [](ModelWriter&, PlacedPorts inputs) -> Result<PlacedPort> { return inputs.front(); });
 }
 
-/// A value in the shape `rest(dims)`, without the batch. The dims are those in the file.
-Rewrite shaped(std::string input, std::function<Result<List>(const List& dims)> rest) {
-  return {{std::move(input)}, [rest = std::move(rest)](ModelWriter& w, Ports inputs) -> Result<Port> {
-            LANISTA_ASSIGN(const List sizes, rest(file_dims(w, inputs[0])));
-            return in_shape(w, inputs[0], sizes);
-          }};
+/// A cast to the type of another value: all values are float.
+RewriteResult cast_like(const NodeReader& node_reader) {
+  LANISTA_ASSIGN(std::string input, node_reader.computed_input(0));
+  return placed_rewrite({std::move(input)},
+                        [](ModelWriter&, PlacedPorts inputs) -> Result<PlacedPort> { return inputs.front(); });
 }
 
 RewriteResult flatten(const NodeReader& node_reader) {
   LANISTA_TRY(node_reader.allow_attributes({"axis"}));
   LANISTA_ASSIGN(const std::int64_t axis, node_reader.integer("axis", 1));
   LANISTA_ASSIGN(std::string input, node_reader.computed_input(0));
-  return shaped(std::move(input), [axis](const List& dims) -> Result<List> {
+  return placed_rewrite({std::move(input)}, [axis](ModelWriter& w, PlacedPorts inputs) -> Result<PlacedPort> {
+    const List dims = file_dims(w, inputs[0]);
     LANISTA_ASSIGN(const std::size_t first, flatten_axis(axis, dims.size()));
     std::int64_t in_front = 1, behind = 1;
     for (std::size_t i = 1; i < dims.size(); ++i) (i < first ? in_front : behind) *= dims[i];
-    if (first == 0 || in_front != 1) {
+    if (first == 0 || in_front != 1 || !inputs[0].place.in_front()) {
       return unsupported("from the axis " + std::to_string(axis) + " of " + sizes_text(dims) +
                          " on, it merges the batch with something");
     }
-    return List{behind};
+    LANISTA_ASSIGN(const Port port, in_shape(w, inputs[0].port, {behind}));
+    return PlacedPort{port, {}};
   });
 }
 
@@ -53,38 +59,18 @@ RewriteResult reshape(const NodeReader& node_reader) {
   LANISTA_TRY(node_reader.allow_attributes({"allowzero"}));
   LANISTA_ASSIGN(const std::int64_t literal, node_reader.integer("allowzero", 0));
   LANISTA_ASSIGN(std::string input, node_reader.computed_input(0));
-  LANISTA_ASSIGN(ShapeIntegers target, node_reader.shape_integers(1));
-  std::vector<std::string> input_values = std::move(target.shapes_of);
-  input_values.insert(input_values.begin(), std::move(input));
-  return Rewrite{std::move(input_values),
-                 [value = std::move(target.value), literal](ModelWriter& w, Ports inputs) -> Result<Port> {
-                   std::vector<List> shapes;
-                   for (const Port& port : inputs.subspan(1)) shapes.push_back(file_dims(w, port));
-                   LANISTA_ASSIGN(const List sizes, value(shapes));
-                   LANISTA_ASSIGN(const List rest, reshaped_sample(sizes, w.dims(inputs[0]), w.batch(), literal != 0));
-                   return in_shape(w, inputs[0], rest);
-                 }};
+  LANISTA_ASSIGN(List target, node_reader.shape_integers(1));
+  return placed_rewrite({std::move(input)}, [target = std::move(target), literal](ModelWriter& w, PlacedPorts inputs) {
+    return placed_reshape(w, inputs[0], target, literal != 0);
+  });
 }
 
 RewriteResult squeeze(const NodeReader& node_reader) {
   LANISTA_TRY(node_reader.allow_attributes({"axes"}));
   LANISTA_ASSIGN(const auto axes, node_reader.integers("axes", 1));
   LANISTA_ASSIGN(std::string input, node_reader.computed_input(0));
-  return shaped(std::move(input), [axes](const List& dims) -> Result<List> {
-    // Without axes a batch of one sample is squeezed too.
-    List own = axes.value_or(List());
-    for (std::size_t i = 0; !axes && i < dims.size(); ++i) {
-      if (dims[i] == 1) own.push_back(static_cast<std::int64_t>(i));
-    }
-    for (const std::int64_t axis : own) {
-      LANISTA_ASSIGN(const std::size_t axis_index, axis_of(axis, dims.size()));
-      if (axis_index == 0) return unsupported("it squeezes the batch away");
-    }
-    LANISTA_ASSIGN(List left, squeezed(dims, own));
-    if (left.size() < 2) return unsupported("it leaves nothing but the batch");
-    left.erase(left.begin());
-    return left;
-  });
+  return placed_rewrite({std::move(input)},
+                        [axes](ModelWriter& w, PlacedPorts inputs) { return placed_squeeze(w, inputs[0], axes); });
 }
 
 RewriteResult unsqueeze(const NodeReader& node_reader) {
@@ -92,14 +78,8 @@ RewriteResult unsqueeze(const NodeReader& node_reader) {
   LANISTA_ASSIGN(const auto axes, node_reader.integers("axes", 1));
   if (!axes) return malformed("it has no axes");
   LANISTA_ASSIGN(std::string input, node_reader.computed_input(0));
-  return shaped(std::move(input), [axes = *axes](const List& dims) -> Result<List> {
-    for (const std::int64_t axis : axes) {
-      LANISTA_ASSIGN(const std::size_t axis_index, axis_of(axis, dims.size() + axes.size()));
-      if (axis_index == 0) return unsupported("it moves the batch");
-    }
-    LANISTA_ASSIGN(List all, unsqueezed(dims, axes));
-    all.erase(all.begin());
-    return all;
+  return placed_rewrite({std::move(input)}, [axes = *axes](ModelWriter& w, PlacedPorts inputs) {
+    return placed_unsqueeze(w, inputs[0], axes);
   });
 }
 
@@ -107,75 +87,46 @@ RewriteResult transpose(const NodeReader& node_reader) {
   LANISTA_TRY(node_reader.allow_attributes({"perm"}));
   LANISTA_ASSIGN(std::string input, node_reader.computed_input(0));
   LANISTA_ASSIGN(List perm, node_reader.list("perm", {}));
-  if (perm.empty() || perm.front() != 0) return unsupported("it moves the batch");
-  return single_operator({std::move(input)}, "transpose", {{"axes", std::move(perm)}});
-}
-
-RewriteResult mean(const NodeReader& node_reader) {
-  LANISTA_TRY(node_reader.allow_attributes({"axes", "keepdims", "noop_with_empty_axes"}));
-  LANISTA_ASSIGN(std::string input, node_reader.computed_input(0));
-  LANISTA_ASSIGN(const auto axes, node_reader.integers("axes", 1));
-  LANISTA_ASSIGN(const std::int64_t keep, node_reader.integer("keepdims", 1));
-  if (!axes || axes->empty()) return unsupported("without axes it averages over the batch, or nothing");
-  return Rewrite{{std::move(input)}, [axes = *axes, keep](ModelWriter& w, Ports inputs) -> Result<Port> {
-                   List own;
-                   for (const std::int64_t axis : axes) {
-                     LANISTA_ASSIGN(const std::size_t axis_index, axis_of(axis, w.dims(inputs[0]).size()));
-                     if (axis_index == 0) return unsupported("it averages over the batch");
-                     own.push_back(static_cast<std::int64_t>(axis_index));
-                   }
-                   std::sort(own.begin(), own.end());
-                   return w.add("mean", {inputs[0]}, {{"axes", std::move(own)}, {"keep", keep != 0}});
-                 }};
-}
-
-RewriteResult concat(const NodeReader& node_reader) {
-  LANISTA_TRY(node_reader.allow_attributes({"axis"}));
-  LANISTA_ASSIGN(auto input_values, node_reader.computed_inputs());
-  LANISTA_ASSIGN(const std::int64_t axis, node_reader.integer("axis", 0));
-  return Rewrite{
-      std::move(input_values), [axis](ModelWriter& w, Ports inputs) -> Result<Port> {
-        if (inputs.empty()) return malformed("it has no inputs");
-        LANISTA_ASSIGN(const std::size_t axis_index, axis_of(axis, w.dims(inputs[0]).size()));
-        if (axis_index == 0) return unsupported("it joins batches");
-        if (inputs.size() == 1) return inputs[0];
-        return w.add("concat", {inputs.begin(), inputs.end()}, {{"axis", static_cast<std::int64_t>(axis_index)}});
-      }};
-}
-
-/// A slice from `start` up to `end`; 0 means the end of the axis.
-Result<Port> sliced(ModelWriter& w, Port value, std::size_t axis, std::int64_t start, std::int64_t end) {
-  const std::int64_t size = w.dims(value)[axis];
-  if (start == 0 && end == size) return value;
-  return w.add("slice", {value},
-               {{"axis", static_cast<std::int64_t>(axis)}, {"start", start}, {"end", end == size ? 0 : end}});
+  return placed_rewrite({std::move(input)}, [perm = std::move(perm)](ModelWriter& w, PlacedPorts inputs) {
+    List order = perm;
+    for (std::size_t i = file_rank(w, inputs[0]); perm.empty() && i-- > 0;)
+      order.push_back(static_cast<std::int64_t>(i));
+    return placed_transpose(w, inputs[0], order);
+  });
 }
 
 RewriteResult slice(const NodeReader& node_reader) {
   LANISTA_TRY(node_reader.allow_attributes({"starts", "ends", "axes"}));
   LANISTA_ASSIGN(std::string input, node_reader.computed_input(0));
-  LANISTA_ASSIGN(const auto starts, node_reader.integers("starts", 1));
-  LANISTA_ASSIGN(const auto ends, node_reader.integers("ends", 2));
+  LANISTA_ASSIGN(const auto starts, node_reader.shape_integers("starts", 1));
+  LANISTA_ASSIGN(const auto ends, node_reader.shape_integers("ends", 2));
   LANISTA_ASSIGN(const auto axes, node_reader.integers("axes", 3));
   LANISTA_ASSIGN(const auto steps, node_reader.integers("steps", 4));
   if (!starts || !ends) return malformed("it has no starts or no ends");
-  return Rewrite{{std::move(input)}, [=](ModelWriter& w, Ports inputs) -> Result<Port> {
-                   List seen = w.dims(inputs[0]);
-                   seen.front() = w.batch() > 0 ? w.batch() : kAnyBatch;
-                   LANISTA_ASSIGN(const auto cuts, slice_axes(*starts, *ends, axes, steps, seen));
-                   Port value = inputs[0];
-                   for (const SliceAxis& cut : cuts) {
-                     const bool whole = cut.begin == 0 && cut.step == 1 && cut.count == seen[cut.axis] && cut.count > 0;
-                     if (whole) continue;
-                     if (cut.axis == 0) return unsupported("it cuts the batch");
-                     if (cut.step != 1 || cut.count < 1) {
-                       return unsupported("it takes " + std::to_string(cut.count) + " elements in steps of " +
-                                          std::to_string(cut.step) + "; read are runs");
-                     }
-                     LANISTA_ASSIGN(value, sliced(w, value, cut.axis, cut.begin, cut.begin + cut.count));
-                   }
-                   return value;
-                 }};
+  return placed_rewrite({std::move(input)}, [=](ModelWriter& w, PlacedPorts inputs) -> Result<PlacedPort> {
+    PlacedPort value = inputs[0];
+    List seen = file_dims(w, value), own_ends = *ends;
+    // Any number stands for the batch; a slice up to it selects all.
+    for (std::int64_t& size : seen) size = is_batch(size) ? kAnyBatch : size;
+    for (std::int64_t& end : own_ends) end = is_batch(end) ? kAnyBatch : end;
+    if (std::ranges::any_of(*starts, is_batch)) return unsupported("it cuts the batch");
+    LANISTA_ASSIGN(const auto cuts, slice_axes(*starts, own_ends, axes, steps, seen));
+    for (const SliceAxis& cut : cuts) {
+      const bool whole = cut.begin == 0 && cut.step == 1 && cut.count == seen[cut.axis] && cut.count > 0;
+      if (whole) continue;
+      const auto at = port_axis(w, value, static_cast<std::int64_t>(cut.axis));
+      if (!at) return unsupported("it cuts the batch");
+      if (cut.count < 1) return unsupported("it selects no elements");
+      if (cut.step > 0) {
+        LANISTA_ASSIGN(value.port, taken_in_steps(w, value.port, *at, cut.begin, cut.step, cut.count));
+        continue;
+      }
+      List picks;
+      for (std::int64_t i = 0; i < cut.count; ++i) picks.push_back(cut.begin + i * cut.step);
+      LANISTA_ASSIGN(value.port, taken(w, value.port, *at, picks));
+    }
+    return value;
+  });
 }
 
 /// One of the parts. The rule is called for each output of the node.
@@ -183,56 +134,110 @@ RewriteResult split(const NodeReader& node_reader) {
   LANISTA_TRY(node_reader.allow_attributes({"axis", "split", "num_outputs"}));
   LANISTA_ASSIGN(std::string input, node_reader.computed_input(0));
   LANISTA_ASSIGN(const std::int64_t axis, node_reader.integer("axis", 0));
-  LANISTA_ASSIGN(const auto sizes, node_reader.integers("split", 1));
+  LANISTA_ASSIGN(const auto sizes, node_reader.shape_integers("split", 1));
   const auto count = static_cast<std::int64_t>(node_reader.node().outputs.size());
   const std::size_t part = node_reader.output();
-  return Rewrite{{std::move(input)}, [=](ModelWriter& w, Ports inputs) -> Result<Port> {
-                   LANISTA_ASSIGN(const std::size_t axis_index, axis_of(axis, w.dims(inputs[0]).size()));
-                   if (axis_index == 0) return unsupported("it cuts the batch");
-                   const std::int64_t size = w.dims(inputs[0])[axis_index];
-                   // Without sizes the parts are equal, except for the last.
-                   List own = sizes.value_or(List(static_cast<std::size_t>(count), (size + count - 1) / count));
-                   if (static_cast<std::int64_t>(own.size()) != count) return malformed("its sizes are not one a part");
-                   if (!sizes) own.back() = size - own.front() * (count - 1);
-                   std::int64_t start = 0;
-                   for (std::size_t i = 0; i < part; ++i) {
-                     if (own[i] < 1 || own[i] > size - start) return unsupported("its parts do not fit");
-                     start += own[i];
-                   }
-                   if (own[part] < 1 || own[part] > size - start) return unsupported("its parts do not fit");
-                   return sliced(w, inputs[0], axis_index, start, start + own[part]);
-                 }};
+  return placed_rewrite({std::move(input)}, [=](ModelWriter& w, PlacedPorts inputs) -> Result<PlacedPort> {
+    const auto at = port_axis(w, inputs[0], axis);
+    if (!at) return at.error().code == Code::kUnimplemented ? unsupported("it cuts the batch") : at.error();
+    const std::int64_t size = w.dims(inputs[0].port)[*at];
+    // Without sizes the parts are equal, except for the last.
+    List own = sizes.value_or(List(static_cast<std::size_t>(count), (size + count - 1) / count));
+    if (static_cast<std::int64_t>(own.size()) != count) return malformed("its sizes are not one a part");
+    if (!sizes) own.back() = size - own.front() * (count - 1);
+    std::int64_t start = 0;
+    for (std::size_t i = 0; i < part; ++i) {
+      if (own[i] < 1 || own[i] > size - start) return unsupported("its parts do not fit");
+      start += own[i];
+    }
+    if (own[part] < 1 || own[part] > size - start) return unsupported("its parts do not fit");
+    LANISTA_ASSIGN(const Port port, taken_in_steps(w, inputs[0].port, *at, start, 1, own[part]));
+    return PlacedPort{port, inputs[0].place};
+  });
 }
 
-/// Zeros in the shape of a value.
-RewriteResult constant_of_shape(const NodeReader& node_reader) {
-  LANISTA_TRY(node_reader.allow_attributes({"value"}));
-  const auto value = node_reader.node().attributes.find("value");
-  if (value != node_reader.node().attributes.end()) {
-    const Tensor* tensor = std::get_if<Tensor>(&value->second);
-    if (tensor == nullptr || tensor->type != ElementType::kF32 || !all_equal(*tensor, 0)) {
-      return unsupported("its value is not 0");
+/// Elements of a value at constant indices along an axis.
+RewriteResult gather_elements(const NodeReader& node_reader) {
+  if (node_reader.has(0) && node_reader.view().constant(node_reader.node().inputs[0]) != nullptr) return Rewrite{};
+  LANISTA_TRY(node_reader.allow_attributes({"axis"}));
+  LANISTA_ASSIGN(const std::int64_t axis, node_reader.integer("axis", 0));
+  LANISTA_ASSIGN(std::string input, node_reader.computed_input(0));
+  const OnnxNode* flat = node_reader.view().producer(input, "Reshape");
+  const auto view = node_reader.has(1) ? node_reader.view().counting_shape(node_reader.node().inputs[1]) : std::nullopt;
+  if (axis == 0 && flat != nullptr && view && flat->inputs.size() == 2) {
+    const auto target = node_reader.view().integers(flat->inputs[1]);
+    if (target && *target == List{-1}) {
+      return placed_rewrite({flat->inputs[0]}, [shape = *view](ModelWriter& w, PlacedPorts inputs) {
+        return placed_reshape(w, inputs[0], shape);
+      });
     }
   }
-  LANISTA_ASSIGN(const std::string shape, node_reader.computed_input(0));
-  const OnnxNode* of = node_reader.view().producer(shape, "Shape");
-  if (of == nullptr || !of->attributes.empty() || of->inputs.size() != 1) {
-    return unsupported("its shape is not that of a value");
-  }
-  return single_operator({of->inputs.front()}, "zero");
+  const Tensor* positions = node_reader.has(1) ? node_reader.view().constant(node_reader.node().inputs[1]) : nullptr;
+  if (positions == nullptr) return unsupported("its input 1 is no constant");
+  LANISTA_ASSIGN(const List indices, integers_of(*positions));
+  const List shape = positions->shape;
+  return placed_rewrite({std::move(input)}, [=](ModelWriter& w, PlacedPorts inputs) -> Result<PlacedPort> {
+    PlacedPort value = inputs[0];
+    LANISTA_ASSIGN(const std::size_t at, port_axis(w, value, axis));
+    LANISTA_ASSIGN(const std::size_t file_axis, axis_of(axis, file_rank(w, value)));
+    List picks = indices;
+    for (std::int64_t& pick : picks) {
+      const std::int64_t size = w.dims(value.port)[at];
+      pick += pick < 0 ? size : 0;
+      if (pick < 0 || pick >= size) return malformed("an index is beyond the " + std::to_string(size) + " there are");
+    }
+    if (picks.empty()) return unsupported("it selects no elements");
+    LANISTA_ASSIGN(value.port, taken(w, value.port, at, picks));
+    if (shape.empty()) return placed_squeeze(w, value, List{static_cast<std::int64_t>(file_axis)});
+    // The axis becomes those of the indices.
+    List rest(w.dims(value.port).begin() + 1, w.dims(value.port).end());
+    const auto place = rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(at) - 1);
+    rest.insert(place, shape.begin(), shape.end());
+    LANISTA_ASSIGN(value.port, in_shape(w, value.port, rest));
+    if (file_axis < value.place.axis) value.place.axis += shape.size() - 1;
+    return value;
+  });
+}
+
+/// The perm and the sizes between DepthToSpace or its inverse: blocks of pixels become channels, or come from them.
+RewriteResult blocks(const NodeReader& node_reader, bool to_space) {
+  LANISTA_TRY(node_reader.allow_attributes({"blocksize", "mode"}));
+  LANISTA_ASSIGN(const std::int64_t size, node_reader.integer("blocksize", 0));
+  LANISTA_ASSIGN(const std::string mode, node_reader.text("mode", "DCR"));
+  LANISTA_ASSIGN(std::string input, node_reader.computed_input(0));
+  if (size < 1 || size > kMaxExtent) return malformed("its blocksize is " + std::to_string(size));
+  return Rewrite{{std::move(input)}, [=](ModelWriter& w, Ports inputs) -> Result<Port> {
+                   const List dims = w.dims(inputs[0]);
+                   const bool fits = dims.size() == 4 && (to_space ? dims[1] % (size * size) == 0
+                                                                   : dims[2] % size == 0 && dims[3] % size == 0);
+                   if (!fits) return malformed("blocks of " + std::to_string(size) + " do not fit " + sizes_text(dims));
+                   const std::int64_t c = dims[1], h = dims[2], width = dims[3], few = c / (size * size);
+                   const List apart = !to_space       ? List{c, h / size, size, width / size, size}
+                                      : mode == "CRD" ? List{few, size, size, h, width}
+                                                      : List{size, size, few, h, width};
+                   const List perm = !to_space       ? List{0, 3, 5, 1, 2, 4}
+                                     : mode == "CRD" ? List{0, 1, 4, 2, 5, 3}
+                                                     : List{0, 3, 4, 1, 5, 2};
+                   const List together =
+                       to_space ? List{few, h * size, width * size} : List{c * size * size, h / size, width / size};
+                   LANISTA_ASSIGN(const Port split, in_shape(w, inputs[0], apart));
+                   LANISTA_ASSIGN(const Port turned, w.add("transpose", {split}, {{"axes", perm}}));
+                   return in_shape(w, turned, together);
+                 }};
 }
 
 }  // namespace
 
 RewriteRules shape_rules() {
   return {{"Cast", {cast}},
-          {"Concat", {concat}},
-          {"ConstantOfShape", {constant_of_shape}},
+          {"CastLike", {cast_like}},
+          {"DepthToSpace", {[](const NodeReader& node) { return blocks(node, true); }}},
           {"Flatten", {flatten}},
+          {"Gather", {gather_elements, embedding_gather}},
           {"Identity", {same}},
-          {"ReduceMean", {mean}},
           {"Reshape", {group_norm_group, reshape}},
           {"Slice", {slice}},
+          {"SpaceToDepth", {[](const NodeReader& node) { return blocks(node, false); }}},
           {"Split", {split}},
           {"Squeeze", {squeeze}},
           {"Transpose", {transpose}},

@@ -13,8 +13,6 @@
 namespace lanista::formats::onnx {
 namespace {
 
-constexpr std::int64_t kLargestShown = std::int64_t{1} << 48;
-
 Error shape_mismatch(const List& dims, const List& target) {
   return {Code::kInvalidArgument, "cannot reshape " + sizes_text(dims) + " to " + sizes_text(target), ""};
 }
@@ -41,9 +39,10 @@ std::optional<List> filled(List sizes, std::int64_t elements) {
 std::string sizes_text(const List& sizes) {
   std::string out = "[";
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    const bool batch = sizes[i] == kUnknownBatch || (i == 0 && sizes[i] == graph::kBatch);
-    const bool with_batch = sizes[i] < -kLargestShown;  // the batch plus or divided by something
-    out += (i > 0 ? ", " : "") + (batch ? "N" : with_batch ? "?" : std::to_string(sizes[i]));
+    const bool batch = is_batch(sizes[i]) || (i == 0 && sizes[i] == graph::kBatch);
+    const std::int64_t factor = is_batch(sizes[i]) ? batch_factor(sizes[i]) : 1;
+    out += i > 0 ? ", " : "";
+    out += !batch ? std::to_string(sizes[i]) : (factor > 1 ? std::to_string(factor) : "") + "N";
   }
   return out + "]";
 }

@@ -18,9 +18,17 @@ namespace lanista::formats::onnx {
 /// A list of integers or of sizes, such as the dimensions of a shape.
 using List = std::vector<std::int64_t>;
 
-/// The number that represents an unknown batch size among integers that are computed from shapes. Arithmetic on it
-/// gives no valid size.
-inline constexpr std::int64_t kUnknownBatch = std::numeric_limits<std::int64_t>::min();
+/// The number that represents an unknown batch size among integers that are computed from shapes. The numbers after it
+/// are its multiples.
+inline constexpr std::int64_t kUnknownBatch = std::numeric_limits<std::int64_t>::min() / 2;
+/// The largest multiple of an unknown batch.
+inline constexpr std::int64_t kMostBatches = std::int64_t{1} << 48;
+/// The number that represents `factor` times an unknown batch. Precondition: factor is 1 to kMostBatches.
+inline std::int64_t batch_times(std::int64_t factor) { return kUnknownBatch + factor - 1; }
+/// True means that the number represents a multiple of an unknown batch.
+inline bool is_batch(std::int64_t size) { return size >= kUnknownBatch && size < kUnknownBatch + kMostBatches; }
+/// The factor of a multiple of an unknown batch.
+inline std::int64_t batch_factor(std::int64_t size) { return size - kUnknownBatch + 1; }
 
 /// Sizes as text for messages, with the batch as N: "[N, 3, 8]".
 std::string sizes_text(const List& sizes);

@@ -1,6 +1,7 @@
 #include "lanista/io/formats/onnx/onnx_tensor.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <map>
 #include <optional>
@@ -93,6 +94,39 @@ Result<void> read_part(TensorParts& parts, const WireReader& field) {
   }
 }
 
+/// Whether a code is an element type of 16 bits, which is read as float32.
+bool is_half(std::uint64_t code) { return code == element::kFloat16 || code == element::kBfloat16; }
+
+/// The bytes of an element in the file.
+std::size_t stored_size(const TensorParts& parts) {
+  return is_half(parts.type.value_or(0)) ? 2 : element_size(parts.tensor.type);
+}
+
+/// The number with these bits. IEEE 754 binary16: 5 bits of exponent with bias 15, 10 bits of mantissa.
+float single_of(std::uint16_t bits, bool is_bfloat) {
+  if (is_bfloat) return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16U);
+  const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000U) << 16U, mantissa = bits & 0x3FFU;
+  const std::uint32_t exponent = (bits >> 10U) & 0x1FU;
+  if (exponent == 0) {  // subnormal: mantissa times 2^-24
+    const float size = static_cast<float>(mantissa) * 0x1p-24F;
+    return sign != 0 ? -size : size;
+  }
+  const std::uint32_t wide = exponent == 0x1FU ? 0xFFU : exponent + 112U;
+  return std::bit_cast<float>(sign | wide << 23U | mantissa << 13U);
+}
+
+/// Replaces the bytes of 16-bit elements by those of float32.
+void widen(TensorParts& parts) {
+  const std::vector<std::byte> half = std::move(parts.tensor.bytes);
+  parts.tensor.bytes.resize(half.size() * 2);
+  for (std::size_t i = 0; i < half.size() / 2; ++i) {
+    std::uint16_t bits;
+    std::memcpy(&bits, half.data() + 2 * i, sizeof bits);
+    const float number = single_of(bits, *parts.type == element::kBfloat16);
+    std::memcpy(parts.tensor.bytes.data() + 4 * i, &number, sizeof number);
+  }
+}
+
 /// The number of elements of this shape. A dimension of zero does not hide an overflow in the others.
 Result<std::size_t> elements_of_shape(const Tensor& tensor) {
   const auto size = static_cast<std::int64_t>(element_size(tensor.type));
@@ -168,7 +202,8 @@ Result<void> fill_typed(std::string_view message, int array, Tensor& tensor) {
 
 Result<void> read_typed(std::string_view message, TensorParts& parts, std::size_t elements, std::size_t& integers) {
   Tensor& tensor = parts.tensor;
-  if (parts.array != 0 && parts.array != entry_of(kElements, tensor.type).field) {
+  const bool half = is_half(parts.type.value_or(0));
+  if (parts.array != 0 && parts.array != (half ? tensor_field::kInt32s : entry_of(kElements, tensor.type).field)) {
     return malformed("the elements lie in the array of another type");
   }
   if (parts.count != elements) {
@@ -179,8 +214,12 @@ Result<void> read_typed(std::string_view message, TensorParts& parts, std::size_
     integers += elements;
     if (integers > kMaxPackedIntegers) return malformed("more than 1048576 integers in lists; raw_data may hold more");
   }
-  tensor.bytes.resize(elements * element_size(tensor.type));
-  return fill_typed(message, parts.array, tensor);
+  tensor.bytes.resize(elements * stored_size(parts));
+  if (!half) return fill_typed(message, parts.array, tensor);
+  std::vector<std::uint16_t> bits(elements);
+  LANISTA_TRY(fill(message, parts.array, std::span(bits)));
+  if (!bits.empty()) std::memcpy(tensor.bytes.data(), bits.data(), tensor.bytes.size());
+  return {};
 }
 
 Result<std::optional<std::uint64_t>> external_number(const TensorParts& parts, const std::string& key) {
@@ -198,7 +237,7 @@ Result<void> read_external(TensorParts& parts, std::size_t elements, const OnnxE
   if (location == parts.external_entries.end()) return malformed("has external data without a location");
   LANISTA_ASSIGN(const auto offset, external_number(parts, "offset"));
   LANISTA_ASSIGN(const auto length, external_number(parts, "length"));
-  const std::size_t expected = elements * element_size(parts.tensor.type);
+  const std::size_t expected = elements * stored_size(parts);
   if (length && *length != expected) {
     return malformed("the shape needs " + std::to_string(expected) + " bytes, external_data has " +
                      std::to_string(*length));
@@ -215,7 +254,7 @@ Result<void> read_elements(std::string_view message, TensorParts& parts, std::si
   if (parts.is_external) return read_external(parts, elements, external);
   if (!parts.raw) return read_typed(message, parts, elements, integers);
   if (parts.array != 0) return malformed("has raw_data and a typed array");
-  const std::size_t expected = elements * element_size(parts.tensor.type);
+  const std::size_t expected = elements * stored_size(parts);
   if (parts.raw->size() != expected) {
     return malformed("the shape needs " + std::to_string(expected) + " bytes, raw_data holds " +
                      std::to_string(parts.raw->size()));
@@ -310,16 +349,18 @@ std::uint64_t element_code(ElementType type) { return static_cast<std::uint64_t>
 Result<ElementType> element_type(std::uint64_t code) {
   if (code == 0) return malformed("has no element type");
   if (code == element::kBool) return ElementType::kU8;
+  if (is_half(code)) return ElementType::kF32;
   for (const auto& [type, known] : kElements) {
     if (std::cmp_equal(code, known.code)) return type;
   }
   return unsupported("has the element type " + std::to_string(code) +
-                     "; held are float, double, int32, int64, uint8 and bool");
+                     "; held are float of 16, 32 and 64 bits, int32, int64, uint8 and bool");
 }
 
 std::string in_quotes(std::string_view name) { return graph::in_quotes(name.substr(0, kShownName)); }
 
-Result<Tensor> read_tensor(std::string_view message, std::size_t& integers, const OnnxExternal& external) {
+Result<Tensor> read_tensor(std::string_view message, std::size_t& integers, std::size_t& halves,
+                           const OnnxExternal& external) {
   TensorParts parts;
   const auto read = [&]() -> Result<void> {
     LANISTA_TRY(for_each_field(message, [&](const WireReader& field) { return read_part(parts, field); }));
@@ -327,6 +368,10 @@ Result<Tensor> read_tensor(std::string_view message, std::size_t& integers, cons
     return read_elements(message, parts, integers, external);
   }();
   if (!read) return with_location("tensor " + in_quotes(parts.tensor.name), read.error());
+  if (is_half(*parts.type)) {
+    widen(parts);
+    ++halves;
+  }
   return std::move(parts.tensor);
 }
 

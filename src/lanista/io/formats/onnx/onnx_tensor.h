@@ -97,15 +97,17 @@ Result<void> for_each_fixed(const WireReader& field, VisitNumber&& visit_number)
 }
 
 /// The tensor in the bytes of a TensorProto. Its elements come from raw_data, from the typed arrays or from `external`.
-/// `integers` counts the int64 elements in typed arrays over all tensors of a file; this tensor's are added. Errors:
-/// kDataLoss with the rule, also if `integers` exceeds kMaxPackedIntegers; kUnimplemented (segments, element types,
-/// external data without `external`); those of `external`.
-Result<Tensor> read_tensor(std::string_view message, std::size_t& integers, const OnnxExternal& external = {});
+/// `integers` counts the int64 elements in typed arrays over all tensors of a file; this tensor's are added. A tensor
+/// of float16 or bfloat16 becomes float32, and is counted in `halves`. Errors: kDataLoss with the rule, also if
+/// `integers` exceeds kMaxPackedIntegers; kUnimplemented (segments, element types, external data without `external`);
+/// those of `external`.
+Result<Tensor> read_tensor(std::string_view message, std::size_t& integers, std::size_t& halves,
+                           const OnnxExternal& external = {});
 
 /// The code of TensorProto.DataType of an element type.
 std::uint64_t element_code(ElementType type);
-/// The element type of a code of TensorProto.DataType. A bool is kU8. Errors: kDataLoss (code 0), kUnimplemented (a
-/// type that Tensor does not have).
+/// The element type of a code of TensorProto.DataType. A bool is kU8, float16 and bfloat16 are kF32. Errors: kDataLoss
+/// (code 0), kUnimplemented (a type that Tensor does not have).
 Result<ElementType> element_type(std::uint64_t code);
 
 /// The input or output of a model in the bytes of a ValueInfoProto. Each unknown size, with or without a name, becomes

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <limits>
 
 #include "lanista/base/rng.h"
 #include "lanista/io/formats/onnx/onnx_fields.h"
@@ -216,7 +217,28 @@ TEST(Onnx, RefusesUnsupportedTensors) {
   refused(tensor_part(1, {1}).message(tensor_field::kSegment, {}), "segment");
   refused(tensor_part(8, {1}).bytes(tensor_field::kStrings, "x"), "strings");
   refused(tensor_part(13, {1}).varint(tensor_field::kUint64s, 1), "uint64");
-  refused(tensor_part(10, {1}).bytes(tensor_field::kRaw, "ab"), "element type 10");
+  refused(tensor_part(14, {1}).bytes(tensor_field::kRaw, "abcdefgh"), "element type 14");
+}
+
+TEST(Onnx, ReadsSixteenBitsAsFloats) {
+  const auto read = [](const WireWriter& part) {
+    const auto model = decode_onnx(file_with_tensor(part));
+    EXPECT_TRUE(model.ok()) << model.error().message;
+    EXPECT_EQ(model->half_tensors, 1U);
+    const auto elements = elements_of<float>(model->initializers.at(0));
+    return std::vector<float>(elements.begin(), elements.end());
+  };
+  constexpr float kInfinite = std::numeric_limits<float>::infinity();
+  // 1, -2, 1/3 rounded, the largest, the least subnormal, minus infinity
+  const std::string half("\x00\x3c\x00\xc0\x55\x35\xff\x7b\x01\x00\x00\xfc", 12);
+  EXPECT_EQ(read(tensor_part(10, {6}).bytes(tensor_field::kRaw, half)),
+            (std::vector<float>{1, -2, 0.333251953125F, 65504, 0x1p-24F, -kInfinite}));
+  const std::string brain("\x80\x3f\x00\xc0\x80\x7f", 6);
+  EXPECT_EQ(read(tensor_part(16, {3}).bytes(tensor_field::kRaw, brain)), (std::vector<float>{1, -2, kInfinite}));
+  EXPECT_EQ(read(tensor_part(10, {2}).varint(tensor_field::kInt32s, 0x3c00).varint(tensor_field::kInt32s, 0xc000)),
+            (std::vector<float>{1, -2}));
+  expect_broken(file_with_tensor(tensor_part(10, {2}).bytes(tensor_field::kRaw, "abc")), "raw_data holds 3");
+  expect_broken(file_with_tensor(tensor_part(10, {1}).varint(tensor_field::kInt32s, 0x10000)), "beyond its type");
 }
 
 TEST(Onnx, NamesViolatedNodeRule) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <utility>
 
 #include "lanista/io/formats/onnx/onnx_rules.h"
@@ -10,6 +11,9 @@ namespace {
 
 /// How many copies of each constant of a file are allowed on average.
 constexpr std::size_t kCopies = 2;
+constexpr std::size_t kProbeBytes = std::size_t{1} << 26;  // of all integers that are computed from shapes
+/// Two batch sizes that no other size is likely to contain.
+constexpr std::int64_t kProbeBatch[2] = {499, 503};
 
 template <class T>
 Tensor tensor_of(ElementType type, List shape, std::span<const T> values) {
@@ -41,14 +45,29 @@ std::optional<Tensor> constant_value(const OnnxNode& node) {
 
 }  // namespace
 
+Result<const Tensor*> OnnxView::in_single(const Tensor& tensor, ByteBudget& budget) {
+  budget.bytes_left += kCopies * tensor.bytes.size();
+  if (tensor.type != ElementType::kF64) return &tensor;
+  LANISTA_TRY(budget.spend(tensor.bytes.size() / 2));
+  Tensor single{.name = tensor.name, .type = ElementType::kF32, .shape = tensor.shape, .bytes = {}};
+  single.bytes.resize(tensor.bytes.size() / 2);
+  bool exact = true;
+  std::ranges::transform(elements_of<double>(tensor), elements_of<float>(single).begin(), [&](double number) {
+    const auto near = static_cast<float>(number);
+    exact = exact && (static_cast<double>(near) == number || std::isnan(number));
+    return near;
+  });
+  rounded_ += exact ? 0 : 1;
+  return &folded_.emplace_back(std::move(single));
+}
+
 Result<void> OnnxView::add_constant(const OnnxNode& node, ByteBudget& budget) {
   if (node.op == "Constant") {
     const auto value = node.attributes.find("value");
     if (node.attributes.size() == 1 && value != node.attributes.end()) {
       const Tensor* tensor = std::get_if<Tensor>(&value->second);
       if (tensor == nullptr) return malformed("the attribute \"value\" is of the wrong type");
-      budget.bytes_left += kCopies * tensor->bytes.size();
-      constants_.emplace(node.outputs.front(), tensor);
+      LANISTA_ASSIGN(constants_[node.outputs.front()], in_single(*tensor, budget));
     } else if (std::optional<Tensor> held = constant_value(node)) {
       LANISTA_TRY(budget.spend(held->bytes.size()));
       constants_.emplace(node.outputs.front(), &folded_.emplace_back(*std::move(held)));
@@ -71,11 +90,14 @@ Result<OnnxView> OnnxView::make(const OnnxModel& model, ByteBudget& budget) {
   OnnxView view;
   view.opset_ = model.opset;
   for (const Tensor& tensor : model.initializers) {
-    budget.bytes_left += kCopies * tensor.bytes.size();
-    view.constants_.emplace(tensor.name, &tensor);
+    LANISTA_ASSIGN(view.constants_[tensor.name], view.in_single(tensor, budget));
   }
+  view.probe_budget_.bytes_left = kProbeBytes;
   for (const OnnxNode& node : model.nodes) {
-    for (const std::string& name : node.inputs) view.consumers_.emplace(name, &node);
+    // A shape reads no elements.
+    for (const std::string& name : node.inputs) {
+      if (node.op != "Shape") view.consumers_.emplace(name, &node);
+    }
     if (node.outputs.empty() || node.outputs.front().empty()) continue;
     view.producers_.emplace(node.outputs.front(), &node);
     if (auto added = view.add_constant(node, budget); !added) {
@@ -84,6 +106,93 @@ Result<OnnxView> OnnxView::make(const OnnxModel& model, ByteBudget& budget) {
   }
   for (const OnnxValueInfo& info : model.outputs) view.consumers_.emplace(info.name, nullptr);
   return view;
+}
+
+void OnnxView::keep(const std::string& name, Probes probes) {
+  if (probes[0] == probes[1]) {
+    probes[0].name = name;
+    constants_.emplace(name, &folded_.emplace_back(std::move(probes[0])));
+  } else {
+    probes_.emplace(name, std::move(probes));
+  }
+}
+
+void OnnxView::fold_shape(const OnnxNode& node, const List& dims) {
+  Probes probes;
+  for (const std::size_t k : {0U, 1U}) {
+    List sizes = dims;
+    for (std::int64_t& size : sizes) size = is_batch(size) ? batch_factor(size) * kProbeBatch[k] : size;
+    // The shape of a tensor without elements is read.
+    const Tensor like{.name = {}, .type = ElementType::kU8, .shape = std::move(sizes), .bytes = {}};
+    const Tensor* input = &like;
+    auto shape = fold_node(node, {&input, 1}, probe_budget_);
+    if (!shape || !*shape) return;
+    probes[k] = **std::move(shape);
+  }
+  keep(node.outputs.front(), std::move(probes));
+}
+
+void OnnxView::fold(const OnnxNode& node) {
+  if (node.outputs.empty() || node.inputs.empty() || constant(node.outputs.front()) != nullptr) return;
+  Probes probes;
+  for (const std::size_t k : {0U, 1U}) {
+    std::vector<const Tensor*> inputs;
+    for (const std::string& name : node.inputs) {
+      const auto probe = probes_.find(name);
+      inputs.push_back(name.empty() ? nullptr : probe != probes_.end() ? &probe->second[k] : constant(name));
+      if (!name.empty() && inputs.back() == nullptr) {
+        const auto failure = failures_.find(name);
+        if (failure != failures_.end()) set_failure(node.outputs.front(), failure->second);
+        return;
+      }
+    }
+    auto value = fold_node(node, inputs, probe_budget_);
+    if (!value) return set_failure(node.outputs.front(), value.error());
+    if (!*value) return;
+    probes[k] = **std::move(value);
+  }
+  keep(node.outputs.front(), std::move(probes));
+}
+
+Result<List> OnnxView::integers(std::string_view name) const {
+  if (const Tensor* tensor = constant(name)) return integers_of(*tensor);
+  const auto found = probes_.find(name);
+  if (found == probes_.end()) {
+    const auto failure = failures_.find(name);
+    if (failure != failures_.end()) return failure->second;
+    return unsupported("it computes with " + in_quotes(name) + ", which is not made of constants and shapes");
+  }
+  LANISTA_ASSIGN(List first, integers_of(found->second[0]));
+  LANISTA_ASSIGN(const List second, integers_of(found->second[1]));
+  for (std::size_t i = 0; i < first.size() && first.size() == second.size(); ++i) {
+    if (first[i] == second[i]) continue;
+    const std::int64_t factor = first[i] / kProbeBatch[0];
+    if (factor < 1 || factor * kProbeBatch[0] != first[i] || factor * kProbeBatch[1] != second[i]) {
+      return unsupported("number " + std::to_string(i + 1) + " of " + in_quotes(name) + " computes with the batch");
+    }
+    first[i] = batch_times(factor);
+  }
+  if (first.size() != second.size()) return unsupported(in_quotes(name) + " has a length that depends on the batch");
+  return first;
+}
+
+std::optional<List> OnnxView::counting_shape(std::string_view name) const {
+  const auto found = probes_.find(name);
+  if (found == probes_.end() || found->second[0].type != ElementType::kI64) return std::nullopt;
+  for (const Tensor& probe : found->second) {
+    std::int64_t next = 0;
+    const bool counts = std::ranges::all_of(elements_of<std::int64_t>(probe), [&](auto i) { return i == next++; });
+    if (!counts) return std::nullopt;
+  }
+  List shape = found->second[0].shape;
+  const List& other = found->second[1].shape;
+  for (std::size_t i = 0; i < shape.size() && shape.size() == other.size(); ++i) {
+    const std::int64_t factor = shape[i] / kProbeBatch[0];
+    if (shape[i] == other[i]) continue;
+    if (factor < 1 || factor * kProbeBatch[0] != shape[i] || factor * kProbeBatch[1] != other[i]) return std::nullopt;
+    shape[i] = batch_times(factor);
+  }
+  return shape.size() == other.size() ? std::optional(std::move(shape)) : std::nullopt;
 }
 
 const Tensor* OnnxView::constant(std::string_view name) const {
@@ -208,6 +317,17 @@ Result<std::optional<List>> NodeReader::integers(std::string_view attribute, std
     LANISTA_ASSIGN(result, integers(i));
   }
   return result;
+}
+
+Result<List> NodeReader::shape_integers(std::size_t i) const {
+  if (!has(i)) return malformed("its input " + std::to_string(i) + " is missing");
+  return view_.integers(node_.inputs[i]);
+}
+
+Result<std::optional<List>> NodeReader::shape_integers(std::string_view attribute, std::size_t i) const {
+  if (node_.attributes.contains(std::string(attribute)) || !has(i)) return integers(attribute, i);
+  LANISTA_ASSIGN(List numbers, shape_integers(i));
+  return std::optional(std::move(numbers));
 }
 
 double shortest_double(float value) {

@@ -16,6 +16,7 @@ struct Windows {
   List kernel, strides, dilations, pads;
   std::string auto_pad;
   bool ceil = false;
+  bool merged = false;  ///< the last two of three axes, which windows do not join, are one
 
   std::size_t axes() const { return kernel.size(); }
   std::int64_t extent(std::size_t i) const { return dilations[i] * (kernel[i] - 1) + 1; }
@@ -28,17 +29,31 @@ Result<void> check_each(const char* name, const List& numbers, std::size_t count
                      " numbers from " + std::to_string(least) + " to " + std::to_string(kMaxExtent));
 }
 
+/// Merges the last two of three axes, if windows have one cell there.
+void merge_last(Windows& w) {
+  const bool single = w.kernel[1] == 1 && w.kernel[2] == 1 && w.strides[1] == 1 && w.strides[2] == 1;
+  const List& p = w.pads;
+  if (!single || p[1] != 0 || p[2] != 0 || p[4] != 0 || p[5] != 0 || w.auto_pad != "NOTSET") return;
+  w.kernel.pop_back();
+  w.strides.pop_back();
+  w.dilations.pop_back();
+  w.pads = {p[0], 0, p[3], 0};
+  w.merged = true;
+}
+
 /// Windows of one or two axes.
 Result<Windows> windows_of(const NodeReader& node_reader, List kernel) {
   Windows all;
   all.kernel = std::move(kernel);
-  const std::size_t axes = all.axes();
-  LANISTA_ASSIGN(all.strides, node_reader.list("strides", List(axes, 1)));
-  LANISTA_ASSIGN(all.dilations, node_reader.list("dilations", List(axes, 1)));
+  const std::size_t given = all.axes();
+  LANISTA_ASSIGN(all.strides, node_reader.list("strides", List(given, 1)));
+  LANISTA_ASSIGN(all.dilations, node_reader.list("dilations", List(given, 1)));
   LANISTA_ASSIGN(all.auto_pad, node_reader.text("auto_pad", "NOTSET"));
-  LANISTA_ASSIGN(all.pads, node_reader.list("pads", List(2 * axes, 0)));
+  LANISTA_ASSIGN(all.pads, node_reader.list("pads", List(2 * given, 0)));
   LANISTA_ASSIGN(const std::int64_t ceil, node_reader.integer("ceil_mode", 0));
   all.ceil = ceil != 0;
+  if (given == 3 && all.pads.size() == 6 && all.strides.size() == 3 && all.dilations.size() == 3) merge_last(all);
+  const std::size_t axes = all.axes();
   if (axes != 1 && axes != 2) {
     return unsupported("its windows have " + std::to_string(axes) + " axes; read are 1 and 2");
   }
@@ -162,6 +177,16 @@ RewriteResult conv(const NodeReader& node_reader) {
   return rewrite;
 }
 
+/// Windows over the columns of images that are one row of a sequence each.
+Windows with_column(const Windows& row) {
+  Windows image = row;
+  image.kernel.push_back(1);
+  image.strides.push_back(1);
+  image.dilations.push_back(1);
+  image.pads = {row.pads[0], 0, row.pads[1], 0};
+  return image;
+}
+
 /// Sets the pads that give a transposed convolution the requested size.
 Result<void> pad_to(Windows& windows, const List& extra, const List& output_size, const List& dims) {
   for (std::size_t i = 0; i < windows.axes(); ++i) {
@@ -181,30 +206,38 @@ RewriteResult conv_transpose(const NodeReader& node_reader) {
   LANISTA_ASSIGN(const std::int64_t groups, node_reader.integer("group", 1));
   LANISTA_ASSIGN(const List extra, node_reader.list("output_padding", List(windows.axes(), 0)));
   LANISTA_ASSIGN(const List output_size, node_reader.list("output_shape", {}));
-  if (windows.axes() != 2) return unsupported("its windows have one axis; read are images");
-  LANISTA_TRY(check_each("output_padding", extra, 2, 0));
-  if (!output_size.empty()) LANISTA_TRY(check_each("output_shape", output_size, 2, 1));
+  LANISTA_TRY(check_each("output_padding", extra, windows.axes(), 0));
+  if (!output_size.empty()) LANISTA_TRY(check_each("output_shape", output_size, windows.axes(), 1));
   std::int64_t out = 0;
   if (groups < 1 || __builtin_mul_overflow(weights.weight->shape[1], groups, &out)) {
     return malformed("it has " + std::to_string(groups) + " groups");
   }
-  return Rewrite{{std::move(input)}, [=](ModelWriter& w, Ports inputs) -> Result<Port> {
-                   const List& dims = w.dims(inputs[0]);
-                   Windows resolved = windows;
-                   LANISTA_TRY(check_axes(resolved, dims));
-                   List size = output_size;
-                   for (std::size_t i = 0; size.size() < 2 && resolved.auto_pad.starts_with("SAME"); ++i) {
-                     size.push_back(dims[i + 2] * resolved.strides[i]);
-                   }
-                   if (!size.empty()) LANISTA_TRY(pad_to(resolved, extra, size, dims));
-                   Attrs attrs = window_attrs(resolved);
-                   set_dilation(attrs, resolved);
-                   attrs.set("bias", weights.bias != nullptr);
-                   attrs.set("out", out);
-                   attrs.set("groups", groups);
-                   attrs.set("output_padding", one_or_two(extra[0], extra[1]));
-                   return w.add("conv_transpose2d", {inputs[0]}, std::move(attrs), weights.weight_copies());
-                 }};
+  return Rewrite{
+      {std::move(input)}, [=](ModelWriter& w, Ports inputs) -> Result<Port> {
+        const List dims = w.dims(inputs[0]);
+        Windows resolved = windows;
+        LANISTA_TRY(check_axes(resolved, dims));
+        List size = output_size;
+        for (std::size_t i = 0; size.size() < resolved.axes() && resolved.auto_pad.starts_with("SAME"); ++i) {
+          size.push_back(dims[i + 2] * resolved.strides[i]);
+        }
+        if (!size.empty()) LANISTA_TRY(pad_to(resolved, extra, size, dims));
+        const bool row = resolved.axes() == 1;
+        const Windows image_windows = row ? with_column(resolved) : resolved;
+        Attrs attrs = window_attrs(image_windows);
+        set_dilation(attrs, image_windows);
+        attrs.set("bias", weights.bias != nullptr);
+        attrs.set("out", out);
+        attrs.set("groups", groups);
+        attrs.set("output_padding", row ? List{extra[0], 0} : one_or_two(extra[0], extra[1]));
+        std::vector<Tensor> params = weights.weight_copies();
+        if (!row) return w.add("conv_transpose2d", {inputs[0]}, std::move(attrs), std::move(params));
+        // A sequence is an image of one column.
+        params.front().shape.push_back(1);
+        LANISTA_ASSIGN(const Port image, in_shape(w, inputs[0], {dims[1], dims[2], 1}));
+        LANISTA_ASSIGN(const Port result, w.add("conv_transpose2d", {image}, std::move(attrs), std::move(params)));
+        return in_shape(w, result, {w.dims(result)[1], w.dims(result)[2]});
+      }};
 }
 
 /// Refuses a last window that would begin in the padding after the input. It counts up to opset 21, but not in lanista
@@ -230,15 +263,25 @@ RewriteResult pool(const NodeReader& node_reader, const std::string& op, Attrs m
   const bool all_count = node_reader.view().opset() < kIgnoringOpset;
   return Rewrite{{std::move(input)}, [=](ModelWriter& w, Ports inputs) -> Result<Port> {
                    Windows resolved = windows;
-                   LANISTA_TRY(check_axes(resolved, w.dims(inputs[0])));
-                   pad_same(resolved, w.dims(inputs[0]));
-                   if (all_count) LANISTA_TRY(check_same_ceil(resolved, w.dims(inputs[0])));
+                   Port input_port = inputs[0];
+                   const List dims = w.dims(input_port);
+                   if (resolved.merged) {
+                     if (dims.size() != 5)
+                       return malformed("its windows have 3 axes, its input is " + sizes_text(dims));
+                     LANISTA_ASSIGN(input_port, in_shape(w, input_port, {dims[1], dims[2], dims[3] * dims[4]}));
+                   }
+                   LANISTA_TRY(check_axes(resolved, w.dims(input_port)));
+                   pad_same(resolved, w.dims(input_port));
+                   if (all_count) LANISTA_TRY(check_same_ceil(resolved, w.dims(input_port)));
                    Attrs attrs = window_attrs(resolved);
                    for (const auto& [name, value] : more) attrs.set(name, value);
                    // The default stride is the kernel.
                    if (*attrs.find("stride") == *attrs.find("kernel")) attrs.erase("stride");
                    if (resolved.ceil) attrs.set("ceil_mode", true);
-                   return w.add(op + (resolved.axes() == 2 ? "2d" : "1d"), {inputs[0]}, std::move(attrs));
+                   LANISTA_ASSIGN(const Port result,
+                                  w.add(op + (resolved.axes() == 2 ? "2d" : "1d"), {input_port}, std::move(attrs)));
+                   if (!resolved.merged) return result;
+                   return in_shape(w, result, {dims[1], w.dims(result)[2], dims[3], dims[4]});
                  }};
 }
 
@@ -286,48 +329,6 @@ RewriteResult lrn(const NodeReader& node_reader) {
   return single_operator({std::move(input)}, "lrn", {{"alpha", alpha}, {"beta", beta}, {"bias", bias}, {"size", size}});
 }
 
-/// Whether Pad fills with zero: an attribute up to opset 10, then input 2.
-Result<bool> pads_zeros(const NodeReader& node_reader) {
-  LANISTA_ASSIGN(const double old_value, node_reader.real("value", 0));
-  if (!node_reader.has(2)) return old_value == 0;
-  LANISTA_ASSIGN(const Tensor* value, node_reader.weight(2));
-  return old_value == 0 && all_equal(*value, 0);
-}
-
-RewriteResult pad(const NodeReader& node_reader) {
-  LANISTA_TRY(node_reader.allow_attributes({"mode", "pads", "value"}));
-  LANISTA_ASSIGN(const std::string mode, node_reader.text("mode", "constant"));
-  LANISTA_ASSIGN(std::string input, node_reader.computed_input(0));
-  LANISTA_ASSIGN(const auto pads, node_reader.integers("pads", 1));
-  if (!pads) return malformed("it has no pads");
-  if (mode != "constant") return unsupported("its mode is " + in_quotes(mode) + "; read are constants");
-  LANISTA_ASSIGN(const bool zeros, pads_zeros(node_reader));
-  if (!zeros) return unsupported("it pads with something else than zeros");
-  std::optional<List> axes;
-  if (node_reader.has(3)) {
-    LANISTA_ASSIGN(axes, node_reader.integers(3));
-  }
-  return Rewrite{{std::move(input)}, [pads = *pads, axes](ModelWriter& w, Ports inputs) -> Result<Port> {
-                   const List dims = w.dims(inputs[0]);
-                   const std::size_t count = axes ? axes->size() : dims.size();
-                   if (pads.size() != 2 * count)
-                     return malformed("its pads " + graph::attr_text(pads) + " are no pairs");
-                   List front(dims.size(), 0), behind(dims.size(), 0);
-                   for (std::size_t i = 0; i < count; ++i) {
-                     LANISTA_ASSIGN(const std::size_t axis,
-                                    axis_of(axes ? (*axes)[i] : static_cast<std::int64_t>(i), dims.size()));
-                     front[axis] = pads[i];
-                     behind[axis] = pads[i + count];
-                   }
-                   const bool image =
-                       dims.size() == 4 && front[0] == 0 && front[1] == 0 && behind[0] == 0 && behind[1] == 0;
-                   if (!image || std::min({front[2], front[3], behind[2], behind[3]}) < 0) {
-                     return unsupported("its pads " + graph::attr_text(pads) + " are not around images alone");
-                   }
-                   return w.add("pad", {inputs[0]}, {{"pads", List{front[2], behind[2], front[3], behind[3]}}});
-                 }};
-}
-
 }  // namespace
 
 RewriteRules window_rules() {
@@ -337,8 +338,7 @@ RewriteRules window_rules() {
           {"GlobalAveragePool", {global_avg_pool}},
           {"GlobalMaxPool", {global_max_pool}},
           {"LRN", {lrn}},
-          {"MaxPool", {max_pool}},
-          {"Pad", {pad}}};
+          {"MaxPool", {max_pool}}};
 }
 
 }  // namespace lanista::formats::onnx

@@ -55,10 +55,24 @@ enum Op : int {
 };
 
 /// Function of kActivation and kActivationGrad: Call::n[2].
-enum Activation : int { kRelu, kGelu, kSilu, kTanh, kSigmoid, kHardSwish, kSoftsign };
+enum Activation : int {
+  kRelu,
+  kGelu,
+  kSilu,
+  kTanh,
+  kSigmoid,
+  kHardSwish,
+  kSoftsign,
+  kGeluErf,
+  kSoftplus,
+  kExp,
+  kLog,
+  kSqrt
+};
 #ifndef __CUDACC_RTC__
 /// Names of the operators of Activation, in its order.
-constexpr const char* kActivationNames[] = {"relu", "gelu", "silu", "tanh", "sigmoid", "hard_swish", "softsign"};
+constexpr const char* kActivationNames[] = {"relu",     "gelu",     "silu",     "tanh", "sigmoid", "hard_swish",
+                                            "softsign", "gelu_erf", "softplus", "exp",  "log",     "sqrt"};
 #endif
 /// Function of kParametricActivation and its gradient: Call::n[2].
 enum ParametricActivation : int { kLeakyRelu, kElu, kClipped, kHardSigmoid };
