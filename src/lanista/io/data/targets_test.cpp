@@ -146,7 +146,8 @@ TEST_F(Targets, AndFeaturesThatAreConstantHaveScaleOne) {
     config.rules = study::kFirstRules;
     const auto first = open(config, "", disk_);
     ASSERT_TRUE(first.ok()) << first.error().text();
-    if (!folds) EXPECT_LT(first->spec().normalization.scale[0], 1e-12) << "as in studies of version 0.1";
+    if (folds) continue;
+    EXPECT_LT(first->spec().normalization.scale[0], 1e-12) << "as in studies of version 0.1";
   }
 }
 
