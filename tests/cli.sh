@@ -15,6 +15,16 @@ fail() {
   failed=$((failed + 1))
 }
 
+# wait_until COMMAND…: runs the command until it succeeds, for at most two minutes, since a machine may be busy
+wait_until() {
+  tries=0
+  until "$@"; do
+    tries=$((tries + 1))
+    [ "$tries" -lt 1200 ] || return 1
+    sleep 0.1
+  done
+}
+
 # expect CODE TEXT COMMAND…: the command ends with this code, and its output contains the text
 expect() {
   code=$1 text=$2
@@ -155,24 +165,17 @@ printf '#!/bin/sh\nprintf "%%s" "$1" > "$LANISTA_TEST_OPENED"\n' > desktop/xdg-o
 DISPLAY=:9 PATH="$work/desktop:$PATH" LANISTA_TEST_OPENED="$work/opened" "$lanista" run --out lively --quiet --open \
   --epochs 3000 --trials 3 --set stop=none > out 2>&1 &
 process=$!
-for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-  [ -s opened ] && [ -s lively/report.html ] && break
-  sleep 0.5
-done
+both_are_written() { [ -s opened ] && [ -s lively/report.html ]; }
+wait_until both_are_written
 [ "$(cat opened 2> /dev/null)" = "$PWD/lively/report.html" ] || fail "--open opened '$(cat opened 2> /dev/null)'"
 grep -q '"reload":[0-9]' lively/report.html || fail "the page of a run does not reload"
 "$lanista" report lively --watch --out watched.html > watch.out 2>&1 &
 watcher=$!
-for _ in 1 2 3 4 5 6 7 8 9 10; do
-  [ -s watched.html ] && break
-  sleep 0.5
-done
+wait_until [ -s watched.html ]
 grep -q '"reload":[0-9]' watched.html || fail "a watched page does not reload"
 cp watched.html watched.before
-for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-  cmp -s watched.html watched.before || break
-  sleep 0.5
-done
+is_written_again() { ! cmp -s watched.html watched.before; }
+wait_until is_written_again
 cmp -s watched.html watched.before && fail "a watched page is not written again"
 expect 0 'request sent' "$lanista" stop lively
 wait "$process"
@@ -367,7 +370,8 @@ signalled() {
   rm -rf "paused-$signal"
   "$lanista" run --out "paused-$signal" --quiet --epochs 3000 --trials 3 --set stop=none > out 2>&1 &
   process=$!
-  sleep 1
+  has_begun() { "$lanista" status "paused-$signal" 2> /dev/null | grep -q '[1-9][0-9]* under way'; }
+  wait_until has_begun
   kill "-$signal" "$process"
   wait "$process"
   seen=$?
@@ -380,9 +384,12 @@ signalled() {
 signalled 130 INT
 signalled 75 TERM
 signalled 75 USR1
+log_size() { cat paused-INT/log/* | wc -c; }
+before=$(log_size)
 "$lanista" resume paused-INT --quiet > /dev/null 2>&1 &
 process=$!
-sleep 1
+has_resumed() { [ "$(log_size)" -gt "$before" ]; }
+wait_until has_resumed
 expect 2 'another process' "$lanista" resume paused-INT
 expect 0 'request sent' "$lanista" pause paused-INT
 wait "$process"

@@ -142,7 +142,7 @@ refused 'an option as a host' 'is not a host' --set 'cluster.ssh=["-oProxyComman
 refused 'an option as a program' "starts with '-'" --ssh node1 --program node1=-oProxyCommand=evil
 echo "study files: select no program"
 
-for _ in $(seq 50); do
+for _ in $(seq 1200); do
   [ -z "$(workers)" ] && break
   sleep 0.1
 done

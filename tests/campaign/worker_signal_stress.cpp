@@ -15,12 +15,15 @@
 
 #include "campaign/campaign_folder.h"
 #include "lanista/base/rng.h"
+#include "lanista/engine/remote/leases.h"
 
 namespace lanista::campaign {
 namespace {
 
-constexpr double kStudySeconds = 300;   ///< timeout of a study
-constexpr std::int64_t kMaxOfOne = 25;  ///< signals for one study
+constexpr double kStudySeconds = 300;  ///< timeout of a study
+/// Signals for one study. A trial that loses its worker more often in a row fails by design, and on a busy machine all
+/// signals may hit the same trial before its next checkpoint.
+constexpr std::int64_t kMaxOfOne = engine::Lease::kMaxLosses - 1;
 
 std::vector<std::string> study(const std::string& lanista, const CampaignFolder& campaign_folder,
                                const std::string& halving, const std::string& folder) {
@@ -31,7 +34,7 @@ space: {mutate: [widen, swap_op], params: {lr: log(0.003, 0.3), momentum: range(
 train: {epochs: 9, optimizer: sgd}
 strategy: {name: random, slots: 6}
 budget: {trials: 14}
-run: {workers: 2, lease_seconds: 0.5}
+run: {workers: 2, lease_seconds: 3}
 keep: {top: 2, checkpoint_every: 0.02s}
 stop: )yaml" + halving +
                        "\n");

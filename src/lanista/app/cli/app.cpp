@@ -90,6 +90,24 @@ std::unique_ptr<CLI::App> command_tree(int& code) {
 
 namespace {
 
+/// The text of a usage error in which each quoted argument is one printable line. A shell may have made an argument
+/// from the name of a file.
+std::string with_printable_arguments(std::string text, int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    const std::size_t equals = argument.find('=');
+    for (const std::string_view quoted :
+         {argument, equals == std::string_view::npos ? std::string_view() : argument.substr(equals + 1)}) {
+      const std::string shown = printable(quoted);
+      if (shown == quoted) continue;
+      for (std::size_t at = text.find(quoted); at != std::string::npos; at = text.find(quoted, at + shown.size())) {
+        text.replace(at, quoted.size(), shown);
+      }
+    }
+  }
+  return text;
+}
+
 int run_verb(int argc, char** argv) {
   int code = kDone;
   if (argc >= 2 && std::string_view(argv[1]) == "bench") return run_bench(argv);
@@ -106,9 +124,9 @@ int run_verb(int argc, char** argv) {
   try {
     app->parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    std::ostringstream message;  // a usage error quotes the arguments
+    std::ostringstream message;
     const bool asked = app->exit(e, std::cout, message) == 0;
-    std::cerr << printable_lines(message.str());
+    std::cerr << printable_lines(with_printable_arguments(message.str(), argc, argv));
     return asked ? kDone : kUsage;
   }
   return code;

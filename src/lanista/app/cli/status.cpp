@@ -113,7 +113,9 @@ std::string workers_text(const study::StudyView& view) {
 
 json bounds_json(const report::MakespanBound& bound) {
   json bounds{{"area", bound.bounds.area}, {"longest", bound.bounds.longest}, {"dual", bound.bounds.dual}};
-  return {{"bound_seconds", bound.seconds()}, {"bounds", std::move(bounds)}, {"gap", bound.gap()}};
+  json out{{"bound_seconds", bound.seconds()}, {"bounds", std::move(bounds)}, {"gap", bound.gap()}};
+  if (bound.waited_seconds > 0) out["waited_seconds"] = bound.waited_seconds;
+  return out;
 }
 
 json current_work_json(const study::StudyView& view) {
@@ -263,8 +265,11 @@ std::string status_text(const std::string& folder, const study::StudyView& view)
     }
   }
   if (const study::WorkerUsage use = study::worker_usage(view); use.seconds > 0) {
+    const report::MakespanBound bound = report::makespan_bound(view);
     text += "  workers " + std::to_string(use.workers()) + ", busy " + percent(use.utilisation()) + ", " +
-            percent(report::makespan_bound(view).gap()) + " over the least time";
+            percent(bound.gap()) + " over the least time";
+    if (bound.waited_seconds >= 1)
+      text += ", which leaves out " + clock_text(bound.waited_seconds) + " in which no worker made progress";
   }
   if (const std::string waiting = study::waiting_text(study::trials_waiting(view)); !waiting.empty()) {
     text += "  " + waiting;

@@ -168,6 +168,26 @@ TEST(Status, ShowsHostsAndCostOfMoves) {
   EXPECT_TRUE(ended.ends_with("\n  node1: 75 % of the work\n  node2: 25 % of the work, 1 worker lost")) << ended;
 }
 
+// Trial 1 trained for 2 s, waited 300 s for another worker, and trained for 2 s again.
+TEST(Status, LeavesOutTimeWithoutWorker) {
+  study::StudyView view = study_on_two_hosts();
+  view.spans = {{TrialId{1}, 1, 1, 0, 2}, {TrialId{1}, 2, 0, 302, 304}};
+
+  const auto workers = status_json("first", view).at("workers");
+
+  EXPECT_EQ(workers.at("gap"), 0);
+  EXPECT_EQ(workers.at("waited_seconds"), 300);
+  const std::string text = status_text("first", view);
+  EXPECT_NE(text.find(", 0 % over the least time, which leaves out 5:00 in which no worker made progress"),
+            std::string::npos)
+      << text;
+
+  view.workers.lost = 0;  // workers that are present but have nothing to do count
+  EXPECT_EQ(status_json("first", view).at("workers").at("gap"), 75);
+  EXPECT_FALSE(status_json("first", view).at("workers").contains("waited_seconds"));
+  EXPECT_EQ(status_text("first", view).find("leaves out"), std::string::npos);
+}
+
 TEST(Status, ShowsFirstHostsAndTheirNumber) {
   study::StudyView view = study_on_two_hosts();
   for (int k = 3; k <= 12; ++k) view.workers.hosts.push_back({"node" + std::to_string(k), 0});

@@ -50,6 +50,17 @@ class WidthSpeedups {
   std::int64_t measured_ = 0;
 };
 
+/// Seconds between the first work and the last in which no worker worked.
+double seconds_without_work(std::vector<study::WorkerInterval> all) {
+  std::ranges::sort(all, {}, &study::WorkerInterval::began);
+  double seconds = 0;
+  for (double until = all.empty() ? 0 : all.front().began; const study::WorkerInterval& interval : all) {
+    seconds += std::max(0.0, interval.began - until);
+    until = std::max(until, interval.ended);
+  }
+  return seconds;
+}
+
 std::string seconds_text(double seconds) {
   char text[32];
   std::snprintf(text, sizeof text, seconds < 100 ? "%.3g s" : "%.0f s", seconds);
@@ -70,9 +81,11 @@ MakespanBound makespan_bound(const StudyView& view) {
   MakespanBound out;
   out.workers = use.workers();
   out.gains_measured = gains.measured();
-  out.measured_seconds = use.seconds;
+  const std::vector<study::WorkerInterval> timeline = study::worker_timeline(view);
+  if (view.workers.lost > 0) out.waited_seconds = seconds_without_work(timeline);
+  out.measured_seconds = use.seconds - out.waited_seconds;
   std::map<TrialId, double> alone;  // seconds with one worker
-  for (const study::WorkerInterval& go : study::worker_timeline(view)) {
+  for (const study::WorkerInterval& go : timeline) {
     if (go.leader) continue;
     out.widest = std::max(out.widest, go.width);
     const double width = static_cast<double>(go.width);
@@ -108,7 +121,12 @@ std::string bounds_text(const MakespanBound& bound) {
                                            std::to_string(bound.gains_measured) + " trials, the others have the median"
                                      : "; the gain from more workers was not measured, and is assumed to be linear";
   }
-  return text + ".";
+  text += ".";
+  if (bound.waited_seconds > 0) {
+    text +=
+        " Not counted: " + seconds_text(bound.waited_seconds) + " in which no worker worked, since workers were lost.";
+  }
+  return text;
 }
 
 std::vector<WorkerActivity> worker_activities(const StudyView& view) {

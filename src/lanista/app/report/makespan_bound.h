@@ -20,12 +20,16 @@ namespace lanista::report {
 /// of the trials with a measurement, or else linear. A trial without helpers gains nothing if train.shards leaves no
 /// shards to share.
 struct MakespanBound {
-  plan::Bounds bounds;                              ///< Lower bounds, in seconds.
-  std::int64_t workers = 0;                         ///< Number of workers.
-  std::int64_t trials = 0;                          ///< Number of trials with work.
-  std::int64_t widest = 1;                          ///< Most workers that shared one trial.
-  std::int64_t gains_measured = 0;                  ///< Number of trials with steps that were timed at several widths.
-  double measured_seconds = 0;                      ///< Seconds from the first work to the last.
+  plan::Bounds bounds;              ///< Lower bounds, in seconds.
+  std::int64_t workers = 0;         ///< Number of workers.
+  std::int64_t trials = 0;          ///< Number of trials with work.
+  std::int64_t widest = 1;          ///< Most workers that shared one trial.
+  std::int64_t gains_measured = 0;  ///< Number of trials with steps that were timed at several widths.
+  /// Seconds from the first work to the last. In a study that lost workers without `waited_seconds`.
+  double measured_seconds = 0;
+  /// Seconds between the first work and the last in which no worker worked, in a study that lost workers; else 0. They
+  /// passed until other workers came, or were spent on work that was lost.
+  double waited_seconds = 0;
   double seconds() const { return bounds.best(); }  ///< The largest lower bound, in seconds.
   double gap() const;  ///< (measured_seconds - seconds()) / seconds(); 0 within rounding, or without a bound.
 };

@@ -29,6 +29,24 @@ TEST(MakespanBound, IsMaximumOfWorkAndLongestTrial) {
   EXPECT_DOUBLE_EQ(makespan_bound(with_trials(1)).gap(), 0);
 }
 
+TEST(MakespanBound, LeavesOutTimeWithoutWorkerAfterLosses) {
+  study::StudyView view = with_trials(3);
+  // Worker 0 works in 1 to 3 and 8 to 9, worker 1 in 1 to 2, 2.5 to 4 and 8 to 8.5: none from 4 to 8.
+  view.spans = {{TrialId{1}, 1, 0, 1, 3},
+                {TrialId{2}, 1, 1, 1, 2},
+                {TrialId{3}, 1, 1, 2.5, 4},
+                {TrialId{3}, 2, 1, 8, 8.5},
+                {TrialId{1}, 2, 0, 8, 9}};
+  EXPECT_DOUBLE_EQ(makespan_bound(view).measured_seconds, 8);
+  EXPECT_DOUBLE_EQ(makespan_bound(view).waited_seconds, 0);
+  view.workers.lost = 1;
+  const MakespanBound bound = makespan_bound(view);
+  EXPECT_DOUBLE_EQ(bound.measured_seconds, 4);
+  EXPECT_DOUBLE_EQ(bound.waited_seconds, 4);
+  EXPECT_GE(bound.gap(), 0);
+  EXPECT_NE(bounds_text(bound).find("Not counted: 4 s in which no worker worked"), std::string::npos);
+}
+
 TEST(MakespanBound, UsesShareOfEachLane) {
   study::StudyView view = with_trials(2);  // both ran for 4 seconds on one worker; two workers would need 2
   view.spans = {{TrialId{1}, 1, 0, 0, 2, 2}, {TrialId{2}, 1, 0, 2, 4, 2}, {TrialId{1}, 2, 1, 3.5, 4}};

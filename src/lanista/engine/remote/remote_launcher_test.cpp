@@ -184,7 +184,7 @@ TEST_F(RemoteLauncher, ReportsWhyNoWorkerIsReady) {
   ASSERT_TRUE(ends.broken);
   EXPECT_NE(ends.broken->message.find("the last one (nowhere) ended with exit code 7"), std::string::npos)
       << ends.broken->message;
-  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(60));
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(300));
 }
 
 TEST_F(RemoteLauncher, BlamesTrialForLauncherReportedCrash) {

@@ -68,12 +68,12 @@ class StageChannelTransports : public ::testing::Test {
     send(end, StageWire::kSignal, encode(SignalMessage{from, word}));
   }
 
-  std::optional<StageChannelTransport::Fault> fault(double seconds = 10) {
+  std::optional<StageChannelTransport::Fault> fault(double seconds = 120) {
     std::optional<StageChannelTransport::Fault> found;
     until([&] { return (found = first_->fault()).has_value(); }, seconds);
     return found;
   }
-  static bool until(const std::function<bool()>& holds, double seconds = 10) {
+  static bool until(const std::function<bool()>& holds, double seconds = 120) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
     while (!holds()) {
       if (std::chrono::steady_clock::now() > end) return false;

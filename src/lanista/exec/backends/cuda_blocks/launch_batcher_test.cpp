@@ -149,18 +149,18 @@ TEST(LaunchBatcher, BatchesLaunchesOfDifferentModelsWithEqualBits) {
 TEST(LaunchBatcher, SynchronisesChunks) {
   SlowBlockDevice device;
   const SlowBlockBackend backend(device);
-  device.launch_batcher().set_max_wait(std::chrono::seconds(30));
+  device.launch_batcher().set_max_wait(std::chrono::seconds(300));
   const auto began = std::chrono::steady_clock::now();
   const std::vector<TrainingResult> outcomes = side_by_side(backend);
   for (const TrainingResult& each : outcomes) EXPECT_EQ(each.failures, 0);
   // Clients that have shared a launch stay together. A client that finishes leaves, and no other client waits for it.
   EXPECT_LE(device.launches, 2 * kChunks);
-  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(25));
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(250));
 }
 
 TEST(LaunchBatcher, DoesNotWaitForAClientThatLeft) {
   SlowBlockDevice device;
-  device.launch_batcher().set_max_wait(std::chrono::seconds(30));
+  device.launch_batcher().set_max_wait(std::chrono::seconds(300));
   const std::vector<Derived>& all = structures();
   auto a = *BlockExecutable::compile(device, &all[0].train, all[0].infer, {.max_batch = kMaxBatch});
   auto b = *BlockExecutable::compile(device, &all[3].train, all[3].infer, {.max_batch = kMaxBatch});
@@ -191,7 +191,7 @@ TEST(LaunchBatcher, DoesNotWaitForAClientThatLeft) {
   a.reset();
   b->lanes().attach(0, *b->memory().make_state(1));
   step(*b, all[3]);
-  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(25));
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(250));
 }
 
 TEST(LaunchBatcher, LaunchesEveryChunkOfASingleClient) {
