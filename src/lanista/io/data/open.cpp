@@ -51,7 +51,8 @@ Result<std::vector<Split>> make_fold_splits(const LoadedRows& found, const Split
                  .classes = found.raw.spec.classes,
                  .groups = found.groups,
                  .times = found.times,
-                 .is_sequential = found.is_sequential};
+                 .is_sequential = found.is_sequential,
+                 .names = found.raw.spec.labels};
   deck.rows.insert(deck.rows.end(), split[1].begin(), split[1].end());
   std::ranges::sort(deck.rows);
   std::vector<Split> out;
