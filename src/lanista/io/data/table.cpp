@@ -114,6 +114,19 @@ Result<void> fit_date(const Table& table, std::size_t index, const std::vector<s
       values.push_back(date ? (*date).*part.value : std::numeric_limits<double>::quiet_NaN());
     column.parts.push_back(stats_of(values, train));
   }
+  if (table.notation().rules == study::kFirstRules) return {};
+  for (const std::int64_t row : train) {
+    const auto& date = dates[static_cast<std::size_t>(row)];
+    if (!date) continue;
+    const std::int64_t second = instant_of(*date).second;
+    column.elapsed_from = std::min(column.elapsed_from.value_or(second), second);
+  }
+  if (!column.elapsed_from) return {};
+  const std::size_t last = column.parts.size();
+  column.parts.emplace_back();
+  std::vector<double> values;
+  for (const auto& date : dates) values.push_back(date ? column.part_value(last, *date) : kNoText);
+  column.parts[last] = stats_of(values, train);
   return {};
 }
 
@@ -156,6 +169,9 @@ Result<bool> add_features(const Table& table, std::size_t row, std::string_view 
     case ColumnKind::kNumber: {
       const auto number = table.number(text);
       if (!number && !text.empty()) return not_a_number_error(column.name, table.row_location(row), text);
+      if (number && !std::isfinite(static_cast<float>(*number))) {
+        return beyond_float_error(column.name, table.row_location(row), text);
+      }
       features.push_back(static_cast<float>(number.value_or(column.keeps_missing ? kNoText : column.stats.mean)));
       return false;
     }
@@ -173,7 +189,7 @@ Result<bool> add_features(const Table& table, std::size_t row, std::string_view 
       if (!date && !text.empty()) return not_a_date_error(column.name, table.row_location(row), text);
       for (std::size_t i = 0; i < column.parts.size(); ++i) {
         const double instead = column.keeps_missing ? kNoText : column.parts[i].mean;
-        features.push_back(static_cast<float>(date ? (*date).*kDateParts[i].value : instead));
+        features.push_back(static_cast<float>(date ? column.part_value(i, *date) : instead));
       }
       return false;
     }
@@ -183,6 +199,14 @@ Result<bool> add_features(const Table& table, std::size_t row, std::string_view 
 
 }  // namespace
 
+Error beyond_float_error(const std::string& column, const std::string& row_location, std::string_view text) {
+  return malformed(column, row_location + " holds " + quoted(text) +
+                               ", which is finite but beyond float32 (3.4e38); divide the column, leave it out with "
+                               "drop=" +
+                               column + ", or missing=" + std::string(text.substr(0, 64)) +
+                               " if it means that there is no value");
+}
+
 Error not_a_number_error(const std::string& column, const std::string& row_location, std::string_view text) {
   return malformed(column, row_location + " holds " + quoted(text) +
                                ", which is not a number; correct it, or missing=" + std::string(text.substr(0, 64)) +
@@ -190,12 +214,20 @@ Error not_a_number_error(const std::string& column, const std::string& row_locat
 }
 
 Table::Table(formats::CsvTable cells, CellNotation notation)
-    : cells_(std::move(cells)), notation_(std::move(notation)), rows_(cells_.rows()), first_file_(cells_.rows()) {
+    : cells_(std::move(cells)),
+      notation_(std::move(notation)),
+      keeps_na_(cells_.columns()),
+      rows_(cells_.rows()),
+      first_file_(cells_.rows()) {
   std::iota(rows_.begin(), rows_.end(), std::size_t{0});
 }
 
 std::string_view Table::text(std::size_t row, std::size_t column) const {
-  return notation_.text(cells_.cell(rows_[row], column));
+  return notation_.text(cells_.cell(rows_[row], column), keeps_na_[column]);
+}
+
+std::string_view Table::cell(std::size_t row, std::size_t column) const {
+  return notation_.trimmed(cells_.cell(rows_[row], column));
 }
 
 std::string Table::row_location(std::size_t row) const {
@@ -221,7 +253,8 @@ std::vector<std::int64_t> Table::rows_of_second_file() const {
 
 std::int64_t Table::drop_rows_with_missing(const std::vector<std::size_t>& columns) {
   const auto lacks = [&](std::size_t row) {
-    return std::ranges::any_of(columns, [&](std::size_t c) { return notation_.text(cells_.cell(row, c)).empty(); });
+    return std::ranges::any_of(
+        columns, [&](std::size_t c) { return notation_.text(cells_.cell(row, c), keeps_na_[c]).empty(); });
   };
   return static_cast<std::int64_t>(std::erase_if(rows_, lacks));
 }
@@ -248,6 +281,10 @@ Result<FittedColumns> fit_columns(const Table& table, const std::vector<ColumnDe
       case ColumnKind::kCategory:
         if (column.categories.empty()) {
           LANISTA_TRY(fit_category(table, raw.index, train, raw.max_categories, warning, column));
+        }
+        if (warning.empty() && !raw.kind) {
+          const std::int64_t present = static_cast<std::int64_t>(table.rows()) - cells.missing;
+          warning = identifier_warning(table, raw.index, present, cells.unique);
         }
         break;
       case ColumnKind::kDate:
