@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "lanista/base/check.h"
+#include "lanista/base/csv_header.h"
 #include "lanista/base/parse_number.h"
 #include "lanista/base/text_cursor.h"
 #include "lanista/base/utf8.h"
@@ -66,6 +67,11 @@ class CsvReader {
       }
     }
     if (table_.header_.empty()) return malformed(1, "the file has no rows");
+    if (!options.header && options.header_rule == HeaderRule::kTypesBelow) {
+      const HeaderDecision decision = decide_header(table_, options.known_names);
+      if (decision.has_names) table_.take_header();
+      table_.is_header_doubtful_ = decision.is_doubtful;
+    }
     return std::move(table_);
   }
 
@@ -125,20 +131,14 @@ class CsvReader {
     return {};
   }
 
-  /// The first line, already in the table, is its header or its first row.
+  /// The first line, already in the table, is its header or its first row. A rule that compares it with other rows
+  /// decides later.
   void begin_table(std::size_t columns, const CsvOptions& options) {
-    table_.header_.resize(columns);
     bool numbers = false;
-    for (std::size_t c = 0; c < columns; ++c) {
-      table_.header_[c] = table_.cell(0, c);
-      numbers |= is_number(table_.header_[c]);
-    }
-    if (options.header.value_or(!numbers)) {
-      table_.ends_.clear();
-      table_.text_.clear();
-    } else {
-      for (std::size_t c = 0; c < columns; ++c) table_.header_[c] = "c" + std::to_string(c);
-    }
+    for (std::size_t c = 0; c < columns; ++c) table_.header_.push_back("c" + std::to_string(c));
+    for (std::size_t c = 0; c < columns; ++c) numbers |= is_number(table_.cell(0, c));
+    const bool at_once = options.header_rule == HeaderRule::kNoNumbers && !numbers;
+    if (options.header.value_or(at_once)) table_.take_header();
   }
 
   std::string_view text_;
@@ -147,6 +147,13 @@ class CsvReader {
   std::size_t line_ = 1;
   CsvTable table_;
 };
+
+void CsvTable::take_header() {
+  for (std::size_t c = 0; c < header_.size(); ++c) header_[c] = cell(0, c);
+  has_header_ = true;
+  begin_ = ends_[header_.size() - 1];
+  ends_.erase(ends_.begin(), ends_.begin() + static_cast<std::ptrdiff_t>(header_.size()));
+}
 
 Result<void> CsvTable::append(const CsvTable& other, const std::vector<std::size_t>& columns) {
   LANISTA_CHECK(columns.size() == header_.size(), "every column needs one of the other table");
@@ -169,7 +176,7 @@ Result<void> CsvTable::append(const CsvTable& other, const std::vector<std::size
 
 std::string_view CsvTable::cell(std::size_t row, std::size_t column) const {
   const std::size_t i = row * header_.size() + column;
-  const std::size_t begin = i == 0 ? 0 : ends_[i - 1];
+  const std::size_t begin = i == 0 ? begin_ : ends_[i - 1];
   return std::string_view(text_).substr(begin, ends_[i] - begin);
 }
 

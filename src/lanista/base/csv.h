@@ -27,24 +27,39 @@ class CsvTable {
   /// `columns` must be columns(). Errors: kResourceExhausted if the cells would have 4 GiB or more; the table is
   /// unchanged then.
   Result<void> append(const CsvTable& other, const std::vector<std::size_t>& columns);
+  bool has_header() const { return has_header_; }  ///< true: the first line of the file has the names of the columns
+  /// True: the program decided about the header, and the other reading of the first line is possible too.
+  bool is_header_doubtful() const { return is_header_doubtful_; }
 
  private:
   friend class CsvReader;
+  void take_header();
 
   std::vector<std::string> header_;
+  bool has_header_ = false, is_header_doubtful_ = false;
+  std::size_t begin_ = 0;            ///< where the first cell begins in text_
   std::string text_;                 ///< all cells without quotes, row by row
   std::vector<std::uint32_t> ends_;  ///< where each cell ends in text_
 };
 
-/// How to interpret a CSV file.
-struct CsvOptions {
-  char separator = 0;          ///< 0: the most frequent of comma, semicolon and tab in the first line
-  std::optional<bool> header;  ///< true: line 1 is a header; absent: it is one if no cell is a number
+/// The rule by which a first line is a header.
+enum class HeaderRule {
+  kNoNumbers,   ///< It is one if no cell of it is a number.
+  kTypesBelow,  ///< decide_header() compares it with the rows below.
 };
 
-/// Reads a CSV table from the bytes of a file. Empty lines and a byte order mark are skipped. Errors: kDataLoss with
-/// "line N" for a text without rows, invalid UTF-8, a zero byte, rows of different length, misplaced quotes, a missing
-/// closing quote, or over 10,000 columns; kResourceExhausted for 4 GiB or more.
+/// How to interpret a CSV file.
+struct CsvOptions {
+  char separator = 0;               ///< 0: the most frequent of comma, semicolon and tab in the first line
+  std::optional<bool> header = {};  ///< true: line 1 is a header; absent: header_rule decides
+  HeaderRule header_rule = HeaderRule::kNoNumbers;  ///< the rule without `header`
+  std::vector<std::string> known_names = {};        ///< for kTypesBelow: names that a header may have
+};
+
+/// Reads a CSV table from the bytes of a file. Empty lines and a byte order mark are skipped.
+///
+/// Errors: kDataLoss with "line N" for a text without rows, invalid UTF-8, a zero byte, rows of different length. Also
+/// for misplaced quotes, a missing closing quote, or over 10,000 columns. kResourceExhausted for 4 GiB or more.
 Result<CsvTable> parse_csv(std::string_view text, const CsvOptions& options = {});
 
 }  // namespace lanista::formats

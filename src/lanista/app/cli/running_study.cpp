@@ -222,6 +222,9 @@ void RunningStudy::print_header(const char* what) const {
             << printable(study::strategy_text(config_));
   if (config_.budget.trials) std::cerr << "   budget " << *config_.budget.trials << " trials";
   std::cerr << "   seed " << config_.run.seed << "\n";
+  for (const data::ReadingDecision& decision : data_.decisions()) {
+    std::cerr << decision.topic << " " << printable(decision.text) << "\n";
+  }
   if (!spec.schema.is_null()) print_columns(data::schema_text(spec));
 }
 

@@ -16,14 +16,25 @@ struct Arrays {
   std::int64_t first_test_row = -1;  ///< this row and all later ones are an official test part; -1: there is none
 };
 
-/// Rows with features, and with classes or numbers as targets, from arrays. With `task` "auto" one integer for each row
-/// is a class; other targets are numbers. "classes", "numbers" and "multilabel" (check_numbers() later requires 0 and
-/// 1) force one kind. The spec of the rows has shape, classes and targets, but no name.
+/// How the values of a target array become classes.
+enum class LabelRule {
+  kClassNumbers,  ///< Integers are the numbers of classes, from 0 to the largest one.
+  kAsInTables,    ///< As in tables: see are_classes(). Classes have the values as names.
+};
+
+/// Rows with features, and with classes or numbers as targets, from arrays. The spec of the rows has shape, classes and
+/// targets, but no name.
+///
+/// "classes", "numbers" and "multilabel" (check_numbers() later requires 0 and 1) as `task` force one kind. With "auto"
+/// and kClassNumbers one integer for each row is a class; other targets are numbers. With kAsInTables whole numbers of
+/// any type are classes by are_classes(), rows of zeros with a single 1 are classes, other rows of zeros and ones are
+/// labels, and other targets are numbers.
 ///
 /// With `expected_spec` (null: none) samples must have its shape and its kind of targets. Dimensions of 1 and flat rows
 /// are accepted, and a single sample is one row. Errors: kDataLoss (shapes do not fit, no rows, a label out of range
 /// with its row); kResourceExhausted (more than kMaxFeatures numbers).
-Result<LoadedRows> rows_from_arrays(Arrays arrays, const std::string& task, const DataSpec* expected_spec);
+Result<LoadedRows> rows_from_arrays(Arrays arrays, const std::string& task, const DataSpec* expected_spec,
+                                    LabelRule rule = LabelRule::kClassNumbers);
 
 /// Appends the rows of `more` to `to` along the first axis. Errors: kDataLoss (another shape of a row, or another
 /// element type); the message has both shapes.

@@ -9,6 +9,7 @@
 
 #include "lanista/base/file_system.h"
 #include "lanista/base/result.h"
+#include "lanista/io/data/reading_decision.h"
 #include "lanista/io/data/spec.h"
 #include "lanista/search/study/config.h"
 
@@ -45,16 +46,17 @@ struct DataReport {
   /// For each class or label: the numbers of rows in train, validation and test part; with a label at every position,
   /// the numbers of labels. Empty for targets that are numbers.
   std::vector<std::array<std::int64_t, 3>> class_rows;
-  double min = 0, max = 0;                ///< Range of all features before normalisation; of a table after encoding.
-  double target_min = 0, target_max = 0;  ///< Range of targets that are numbers or labels, as read; 0 for classes.
-  std::int64_t missing = 0;               ///< Number of cells in feature columns of a table without a value.
-  std::int64_t constant_features = 0;     ///< Number of features with one value in all training rows.
-  std::int64_t seen_test_rows = 0;        ///< Number of test rows that equal a training row in all features.
-  std::vector<std::string> warnings;      ///< Texts for the user, one line each.
+  double min = 0, max = 0;                 ///< Range of all features before normalisation; of a table after encoding.
+  double target_min = 0, target_max = 0;   ///< Range of targets that are numbers or labels, as read; 0 for classes.
+  std::int64_t missing = 0;                ///< Number of cells in feature columns of a table without a value.
+  std::int64_t constant_features = 0;      ///< Number of features with one value in all training rows.
+  std::int64_t seen_test_rows = 0;         ///< Number of test rows that equal a training row in all features.
+  std::vector<std::string> warnings;       ///< Texts for the user, one line each.
+  std::vector<ReadingDecision> decisions;  ///< How ambiguous input is read.
 
   std::string text() const;  ///< the report as lines for users, which end with newlines
   /// The report as one JSON object: "data" (spec_json()) and the other fields by name; "target_min" and "target_max"
-  /// only without classes.
+  /// only without classes. "decisions" has an entry for each topic.
   nlohmann::json json() const;
 };
 

@@ -16,9 +16,17 @@ constexpr std::array<std::string_view, 7> kMissingTexts = {"?", "NA", "N/A", "na
 constexpr std::size_t kLongestMissing = 4;
 static_assert(std::ranges::all_of(kMissingTexts, [](std::string_view text) { return text.size() <= kLongestMissing; }));
 
+/// Those of pandas.read_csv, and "?".
+constexpr std::array<std::string_view, 19> kMissingTextsOfPandas = {
+    "?",    "#N/A", "#N/A N/A", "#NA",  "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN",
+    "<NA>", "N/A",  "NA",       "NULL", "NaN",     "None",     "n/a",  "nan",  "null"};
+
 /// Separators of groups of digits, in addition to the sign that is not the decimal one: an apostrophe and spaces, also
 /// those that do not break (U+00A0, U+202F).
 constexpr std::array<std::string_view, 4> kGroupSeparators = {" ", "'", "\xC2\xA0", "\xE2\x80\xAF"};
+
+/// Signs of currencies: dollar, euro, pound, yen.
+constexpr std::array<std::string_view, 4> kCurrencies = {"$", "\xE2\x82\xAC", "\xC2\xA3", "\xC2\xA5"};
 
 constexpr std::size_t kLongestNumber = 64;
 
@@ -100,13 +108,37 @@ std::optional<int> consume_digits(std::string_view& text, std::size_t least, std
   return value;
 }
 
-/// Whether it is "Z", "+01:00", "-0130", "+01", or empty.
-bool is_offset(std::string_view text) {
-  if (text.empty() || text == "Z") return true;
+/// Reads "Z", "UTC", "GMT", "+01:00", "-0130" or "+01", or nothing. False: the text is something else.
+bool parse_offset(std::string_view text, Date& date) {
+  if (text.empty()) return true;
+  if (text == "Z" || text == "UTC" || text == "GMT") {
+    date.offset_minutes = 0;
+    return true;
+  }
+  const bool west = text.front() == '-';
   if (!consume_prefix(text, "+") && !consume_prefix(text, "-")) return false;
   const bool colon = text.size() == 5 && text[2] == ':';
-  return (colon || text.size() == 2 || text.size() == 4) &&
-         std::ranges::all_of(text, [&](char c) { return is_digit(c) || (colon && c == ':'); });
+  if ((!colon && text.size() != 2 && text.size() != 4) ||
+      !std::ranges::all_of(text, [&](char c) { return is_digit(c) || (colon && c == ':'); })) {
+    return false;
+  }
+  const auto digit = [&](std::size_t at) { return text[at] - '0'; };
+  const std::size_t minute = colon ? 3 : 2;
+  int minutes = (digit(0) * 10 + digit(1)) * 60;
+  if (text.size() > 2) minutes += digit(minute) * 10 + digit(minute + 1);
+  date.offset_minutes = west ? -minutes : minutes;
+  return true;
+}
+
+/// The nanoseconds of a fraction of a second, removed from the front. Digits after the ninth are dropped.
+std::optional<int> consume_fraction(std::string_view& text) {
+  constexpr std::size_t kDigits = 9, kMostDigits = 18;
+  const std::size_t digits = digits_of(text);
+  if (digits < 1 || digits > kMostDigits) return std::nullopt;
+  int value = 0;
+  for (std::size_t i = 0; i < kDigits; ++i) value = value * 10 + (i < digits ? text[i] - '0' : 0);
+  text.remove_prefix(digits);
+  return value;
 }
 
 /// Reads " 14:05:59.25Z", or nothing.
@@ -125,28 +157,80 @@ bool consume_time(std::string_view text, Date& date) {
     const auto second = consume_digits(text, 2, 2);
     if (!second || *second > 60) return false;
     date.second = *second;
-    if (consume_prefix(text, ".") && !consume_digits(text, 1, 9)) return false;
+    if (consume_prefix(text, ".")) {
+      const auto fraction = consume_fraction(text);
+      if (!fraction) return false;
+      date.nanosecond = *fraction;
+    }
   }
   date.hour = *hour;
   date.minute = *minute;
   date.has_time = true;
-  return is_offset(text);
+  while (text.size() > 1 && consume_prefix(text, " ")) {
+  }
+  return parse_offset(text, date);
 }
 
 }  // namespace
 
-std::string_view CellNotation::text(std::string_view cell) const {
-  while (!cell.empty() && cell.front() == ' ') cell.remove_prefix(1);
-  while (!cell.empty() && cell.back() == ' ') cell.remove_suffix(1);
-  // Most cells are numbers, and none of the usual texts begins as one.
-  const bool may_be = !cell.empty() && cell.size() <= kLongestMissing && !is_digit(cell.front());
-  if (may_be && std::ranges::find(kMissingTexts, cell) != kMissingTexts.end()) return {};
-  if (std::ranges::find(missing, cell) != missing.end()) return {};
-  return cell;
+std::string_view CellNotation::trimmed(std::string_view cell) const {
+  const std::string_view no_break = kGroupSeparators[2];
+  const bool spaces_only = rules == study::kFirstRules;
+  while (consume_prefix(cell, " ") ||
+         (!spaces_only && (consume_prefix(cell, "\t") || consume_prefix(cell, no_break)))) {
+  }
+  while (true) {
+    if (cell.ends_with(' ') || (!spaces_only && cell.ends_with('\t'))) {
+      cell.remove_suffix(1);
+    } else if (!spaces_only && cell.ends_with(no_break)) {
+      cell.remove_suffix(no_break.size());
+    } else {
+      return cell;
+    }
+  }
+}
+
+bool CellNotation::is_usually_missing(std::string_view text) const {
+  if (text.empty()) return true;
+  // Most cells are numbers, and none of the usual texts ends as one, or of the first rules begins as one.
+  if (rules > study::kFirstRules) {
+    return !is_digit(text.back()) && std::ranges::find(kMissingTextsOfPandas, text) != kMissingTextsOfPandas.end();
+  }
+  return text.size() <= kLongestMissing && !is_digit(text.front()) &&
+         std::ranges::find(kMissingTexts, text) != kMissingTexts.end();
+}
+
+std::string_view CellNotation::text(std::string_view cell, bool keeps) const {
+  cell = trimmed(cell);
+  if (cell.empty() || std::ranges::find(missing, cell) != missing.end()) return {};
+  if (is_usually_missing(cell) && !(keeps && std::ranges::find(kept, cell) != kept.end())) return {};
+  if (rules == study::kFirstRules || missing.empty()) return cell;
+  const auto value = number(cell);
+  const auto is_value = [&](std::string_view text) {
+    const auto other = parse_plain_number(text);
+    return other && *other == *value;
+  };
+  return value && std::ranges::any_of(missing, is_value) ? std::string_view() : cell;
 }
 
 std::optional<double> CellNotation::number(std::string_view text) const {
-  return decimal == 0 ? parse_plain_number(text) : parse_formatted_number(text, decimal);
+  if (decimal == 0) return parse_plain_number(text);
+  if (rules == study::kFirstRules) return parse_formatted_number(text, decimal);
+  // "$5", "-$5", "5 €": the sign of a currency is no part of the number.
+  const bool negative = text.size() > 1 && text.front() == '-';
+  std::string_view inner = text.substr(negative ? 1 : 0);
+  for (const std::string_view sign : kCurrencies) {
+    const bool before = consume_prefix(inner, sign);
+    if (!before && !inner.ends_with(sign)) continue;
+    if (!before) inner.remove_suffix(sign.size());
+    while (consume_prefix(inner, " ")) {
+    }
+    while (inner.ends_with(' ')) inner.remove_suffix(1);
+    if (negative && (inner.starts_with('-') || inner.starts_with('+'))) return std::nullopt;
+    const auto value = parse_formatted_number(inner, decimal);
+    return value && negative ? std::optional(-*value) : value;
+  }
+  return parse_formatted_number(text, decimal);
 }
 
 std::optional<Date> parse_date(std::string_view text) {
@@ -176,6 +260,11 @@ double seconds_of(const Date& date) {
   const std::chrono::sys_days day(std::chrono::year(date.year) / date.month / date.day);
   return static_cast<double>(day.time_since_epoch().count()) * 86400.0 + date.hour * 3600 + date.minute * 60 +
          date.second;
+}
+
+Instant instant_of(const Date& date) {
+  const auto local = static_cast<std::int64_t>(seconds_of(date));  // whole seconds of years to 9999 are exact
+  return {local - std::int64_t{60} * date.offset_minutes.value_or(0), date.nanosecond};
 }
 
 }  // namespace lanista::data

@@ -128,7 +128,8 @@ void warn(const std::vector<std::string>& data_warnings, DataReport& report) {
   }
   if (report.seen_test_rows > 0) {
     report.warnings.push_back(count_of(report.seen_test_rows, "test row has", "test rows have") +
-                              " the features of a training row; the test will look better than it is");
+                              " the features of a training row; the test will look better than it "
+                              "is");
   }
   const bool has_numbers = report.spec.classes == 0 && !report.spec.multilabel;
   if (has_numbers && report.target_min == report.target_max) {
@@ -143,7 +144,8 @@ void warn(const std::vector<std::string>& data_warnings, DataReport& report) {
 
 Result<DataReport> check_source(const study::DataConfig& config, const std::string& folder, FileSystem& fs) {
   DataReport report;
-  // The source is read once: first as a study would use the numbers, then as they are.
+  // The source is read once: first as a study would use the numbers, then as
+  // they are.
   LANISTA_ASSIGN(auto raw, open_raw(config, folder, fs));
   LANISTA_TRY(Dataset::fit_statistics(raw.first, raw.second, config.normalize, config.targets));
   report.spec = raw.first.spec;
@@ -154,6 +156,7 @@ Result<DataReport> check_source(const study::DataConfig& config, const std::stri
     LANISTA_ASSIGN(const auto columns, parse_columns(report.spec.schema.at("columns")));
     for (const Column& column : columns) report.missing += column.missing;
   }
+  report.decisions = set.decisions();
   warn(set.data_warnings(), report);
   return report;
 }
@@ -164,6 +167,12 @@ std::string DataReport::text() const {
                     (spec.licence.empty() ? "" : ", " + printable(spec.licence)) + ")\n";
   out += "rows      " + std::to_string(spec.rows) + ": " + std::to_string(spec.split_rows[0]) + " training, " +
          std::to_string(spec.split_rows[1]) + " validation, " + std::to_string(spec.split_rows[2]) + " test\n";
+  constexpr std::size_t kTopicWidth = 10;
+  for (const ReadingDecision& decision : decisions) {
+    std::string topic = decision.topic;
+    topic.resize(kTopicWidth, ' ');
+    out += topic + printable(decision.text) + "\n";
+  }
   out += "samples   " + spec.features.text() + ", from " + short_number(min) + " to " + short_number(max) + "\n";
   if (spec.multilabel) {
     out += "labels    " + std::to_string(spec.target_size) + " (rows that have it: training, validation, test)\n";
@@ -195,6 +204,8 @@ nlohmann::json DataReport::json() const {
                         {"constant_features", constant_features},
                         {"seen_test_rows", seen_test_rows},
                         {"warnings", warnings}};
+  out["decisions"] = nlohmann::json::object();
+  for (const ReadingDecision& decision : decisions) out["decisions"][decision.topic] = decision.text;
   if (spec.classes == 0) out.update({{"target_min", target_min}, {"target_max", target_max}});
   return out;
 }

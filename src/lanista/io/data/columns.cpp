@@ -40,20 +40,27 @@ json stats_json(const NumberStats& stats) {
 }
 
 /// The parts with their names, in order, so that a reader needs no table.
-Result<std::vector<NumberStats>> parse_parts(const json& column, std::size_t index) {
-  const auto parts = column.find("parts");
-  if (parts == column.end() || !parts->is_array() || parts->empty() || parts->size() > kDateParts.size()) {
+Result<void> parse_parts(const json& json_column, std::size_t index, Column& column) {
+  const auto parts = json_column.find("parts");
+  if (parts == json_column.end() || !parts->is_array() || parts->empty() || parts->size() > kDateParts.size() + 1) {
     return malformed(index, "\"parts\" is no list of the parts of a date");
   }
-  std::vector<NumberStats> out;
+  const json& last = parts->back();
+  if (last.is_object() && last.contains("from")) {
+    if (!last["from"].is_number_integer()) return malformed(index, "\"from\" is no whole number");
+    column.elapsed_from = last["from"].get<std::int64_t>();
+  } else if (parts->size() > kDateParts.size()) {
+    return malformed(index, "\"parts\" is no list of the parts of a date");
+  }
+  column.parts.resize(parts->size());
   for (std::size_t i = 0; i < parts->size(); ++i) {
     const json& part = (*parts)[i];
-    if (!part.is_object() || part.value("part", json()) != kDateParts[i].name) {
-      return malformed(index, "part " + std::to_string(i) + " is not \"" + kDateParts[i].name + "\"");
+    if (!part.is_object() || part.value("part", json()) != column.part_name(i)) {
+      return malformed(index, "part " + std::to_string(i) + " is not \"" + column.part_name(i) + "\"");
     }
-    LANISTA_ASSIGN(out.emplace_back(), parse_stats(part, index));
+    LANISTA_ASSIGN(column.parts[i], parse_stats(part, index));
   }
-  return out;
+  return {};
 }
 
 Result<Column> parse_column(const json& json_column, std::size_t index) {
@@ -82,7 +89,7 @@ Result<Column> parse_column(const json& json_column, std::size_t index) {
   }
   if (kind == "date") {
     out.kind = ColumnKind::kDate;
-    LANISTA_ASSIGN(out.parts, parse_parts(json_column, index));
+    LANISTA_TRY(parse_parts(json_column, index, out));
     return out;
   }
   out.kind = ColumnKind::kCategory;
@@ -122,6 +129,17 @@ std::int64_t Column::width() const {
   return 0;
 }
 
+const char* Column::part_name(std::size_t part) const {
+  return elapsed_from && part + 1 == parts.size() ? "elapsed" : kDateParts[part].name;
+}
+
+double Column::part_value(std::size_t part, const Date& date) const {
+  if (!elapsed_from || part + 1 != parts.size()) return date.*kDateParts[part].value;
+  constexpr double kDay = 86400, kNanosecond = 1e-9;
+  const Instant instant = instant_of(date);
+  return (static_cast<double>(instant.second - *elapsed_from) + instant.nanosecond * kNanosecond) / kDay;
+}
+
 json columns_json(const std::vector<Column>& columns) {
   json out = json::array();
   for (const Column& column : columns) {
@@ -139,8 +157,9 @@ json columns_json(const std::vector<Column>& columns) {
         json parts = json::array();
         for (std::size_t i = 0; i < column.parts.size(); ++i) {
           parts.push_back(stats_json(column.parts[i]));
-          parts.back()["part"] = kDateParts[i].name;
+          parts.back()["part"] = column.part_name(i);
         }
+        if (column.elapsed_from) parts.back()["from"] = *column.elapsed_from;
         entry.update({{"kind", "date"},
                       {"parts", std::move(parts)},
                       {"missing_becomes", column.keeps_missing ? kKeepsMissing : "mean"}});

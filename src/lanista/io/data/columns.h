@@ -2,10 +2,12 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "lanista/base/result.h"
+#include "lanista/io/data/cell_notation.h"
 #include "lanista/io/data/normalization.h"
 
 namespace lanista::data {
@@ -29,7 +31,12 @@ struct Column {
   /// Those of `categories` that no training row of the fold has, sorted. A cell with one of them gives zeros in all
   /// features of the column, as an unknown category does.
   std::vector<std::string> unseen;
-  std::vector<NumberStats> parts;  ///< For kDate: statistics of the first entries of kDateParts, one feature each.
+  /// For kDate: statistics of the first entries of kDateParts, and with elapsed_from of the elapsed days, one feature
+  /// each.
+  std::vector<NumberStats> parts;
+  /// For kDate: the second since 1970 from which the days of the last part are counted, that of the earliest date of
+  /// the training rows. None: there is no such part, as with the first rules of studies.
+  std::optional<std::int64_t> elapsed_from;
   /// True: a missing number or date is encoded as NaN, which a later step replaces. False: as the mean.
   bool keeps_missing = false;
   std::int64_t missing = 0;  ///< Number of cells without a value, in all rows of the data set.
@@ -37,11 +44,16 @@ struct Column {
 
   /// Number of features that the column gives: 1, its categories, or its parts of a date.
   std::int64_t width() const;
+  /// The name of a part of a date: that in kDateParts, or "elapsed".
+  const char* part_name(std::size_t part) const;
+  /// The value of a part of a date. Precondition: `part` is an index into `parts`.
+  double part_value(std::size_t part, const Date& date) const;
 };
 
 /// The columns as a JSON list of objects, the entry "columns" of DataSpec::schema. All have "name", "kind", "missing",
 /// "unique" and "missing_becomes" ("mean", "nan" or "zeros"). A number has "mean", "scale", "min" and "max"; a date has
-/// "parts", each with these and "part"; a category has "categories" and, if there are any, "unseen".
+/// "parts", each with these and "part", and "from" for the elapsed days; a category has "categories" and, if there are
+/// any, "unseen".
 nlohmann::json columns_json(const std::vector<Column>& columns);
 /// Reads what columns_json() wrote. Errors: kDataLoss (no list, or a missing or invalid entry, with the index of its
 /// column).

@@ -1,11 +1,13 @@
 #include <algorithm>
-#include <map>
+#include <iterator>
 #include <numeric>
 #include <utility>
 
 #include "lanista/base/csv.h"
+#include "lanista/io/data/csv_remarks.h"
 #include "lanista/io/data/origin.h"
 #include "lanista/io/data/readers.h"
+#include "lanista/io/data/row_order.h"
 
 namespace lanista::data {
 namespace {
@@ -25,8 +27,26 @@ Result<char> separator_of(const Source& source) {
   return sep[0];
 }
 
-Result<CellNotation> notation_of(const Source& source) {
+/// The texts of keep_na=: those that usually mean a missing value, or some of
+/// them.
+Result<std::vector<std::string>> kept_texts(const Source& source, const CellNotation& notation) {
+  const auto value = source.value("keep_na");
+  if (!value || *value == "no") return std::vector<std::string>();
+  const std::vector<std::string> all{"?",   "#N/A", "#N/A N/A", "#NA", "<NA>", "N/A",  "NA",  "NULL",
+                                     "NaN", "None", "n/a",      "nan", "null", "-NaN", "-nan"};
+  if (*value == "yes") return all;
+  std::vector<std::string> texts = split_at_commas(*value);
+  for (const std::string& text : texts) {
+    if (!text.empty() && notation.is_usually_missing(text)) continue;
+    return source.error("keep_na is \"" + *value + "\", allowed are yes, no, or texts that mean a missing value, " +
+                        "such as NA and None; \"" + text + "\" does not mean that");
+  }
+  return texts;
+}
+
+Result<CellNotation> notation_of(const Source& source, std::int64_t rules) {
   CellNotation notation;
+  notation.rules = rules;
   if (const auto decimal = source.value("decimal")) {
     if (*decimal != "." && *decimal != ",") {
       return source.error("decimal is \"" + *decimal + "\", allowed are . and ,");
@@ -34,11 +54,23 @@ Result<CellNotation> notation_of(const Source& source) {
     notation.decimal = decimal->front();
   }
   if (const auto missing = source.value("missing")) notation.missing = split_at_commas(*missing);
+  LANISTA_ASSIGN(notation.kept, kept_texts(source, notation));
   return notation;
 }
 
-Result<formats::CsvTable> load_cells(const ReadRequest& request, const std::string& path) {
+/// What is known of the header of a file before it is read.
+struct ExpectedHeader {
+  std::vector<std::string> names;  ///< Names that it may have.
+  bool is_absent = false;          ///< True: files of this data set have none.
+};
+
+Result<formats::CsvTable> load_cells(const ReadRequest& request, const std::string& path, ExpectedHeader expected) {
   formats::CsvOptions options;
+  if (request.rules > study::kFirstRules) {
+    options.header_rule = formats::HeaderRule::kTypesBelow;
+    if (expected.is_absent) options.header = false;
+  }
+  options.known_names = std::move(expected.names);
   LANISTA_ASSIGN(const std::string header, request.source.choice("header", {"auto", "yes", "no"}));
   if (header != "auto") options.header = header == "yes";
   LANISTA_ASSIGN(options.separator, separator_of(request.source));
@@ -73,7 +105,8 @@ bool has_generated_names(const std::vector<std::string>& header) {
   return true;
 }
 
-/// The columns of another file: by name, or by position in a file without names and with as many columns.
+/// The columns of another file: by name, or by position in a file without names
+/// and with as many columns.
 Result<std::vector<std::size_t>> find_all(const std::vector<std::string>& names, const std::vector<std::string>& header,
                                           const char* what) {
   std::vector<std::size_t> indices;
@@ -90,7 +123,8 @@ Result<std::vector<std::size_t>> find_all(const std::vector<std::string>& names,
   return indices;
 }
 
-/// The columns of samples that are plain numbers: all except the targets, if there are as many more columns.
+/// The columns of samples that are plain numbers: all except the targets, if
+/// there are as many more columns.
 struct ColumnIndices {
   std::vector<Column> columns;
   std::vector<std::size_t> indices;
@@ -134,7 +168,7 @@ std::vector<std::string> class_names(const DataSpec& expected_spec) {
 }
 
 /// Reads rows of a table as samples of a known data set.
-Result<LoadedRows> rows_of_expected_columns(const ReadRequest& request, const Table& table) {
+Result<LoadedRows> rows_of_expected_columns(const ReadRequest& request, Table& table) {
   const DataSpec& expected_spec = *request.expected_spec;
   ColumnIndices plain;
   if (expected_spec.schema.is_null()) {
@@ -144,6 +178,9 @@ Result<LoadedRows> rows_of_expected_columns(const ReadRequest& request, const Ta
     std::vector<std::string> names;
     for (const Column& column : plain.columns) names.push_back(column.name);
     LANISTA_ASSIGN(plain.indices, find_all(names, table.header(), "feature columns"));
+    for (std::size_t i = 0; i < plain.columns.size(); ++i) {
+      if (plain.columns[i].kind == ColumnKind::kCategory) table.keep_na_in(plain.indices[i]);
+    }
     for (const std::string& name : target_names(expected_spec)) {
       const auto at = static_cast<std::size_t>(std::ranges::find(table.header(), name) - table.header().begin());
       const bool is_feature = std::find(plain.indices.begin(), plain.indices.end(), at) != plain.indices.end();
@@ -151,6 +188,7 @@ Result<LoadedRows> rows_of_expected_columns(const ReadRequest& request, const Ta
     }
     // Without one of several targets the rows cannot be compared.
     if (plain.targets.size() != target_names(expected_spec).size()) plain.targets.clear();
+    if (expected_spec.classes > 0 && plain.targets.size() == 1) table.keep_na_in(plain.targets.front());
   }
   LANISTA_ASSIGN(EncodedRows rows, encode_rows(table, plain.indices, plain.columns, expected_spec.origin));
   if (expected_spec.schema.is_null() && rows.missing > 0) {
@@ -184,46 +222,16 @@ Result<LoadedRows> rows_of_expected_columns(const ReadRequest& request, const Ta
 }
 
 /// Appends the rows of test= to those of the file.
-Result<void> add_test_file(const ReadRequest& request, Table& table) {
+Result<void> add_test_file(const ReadRequest& request, Table& table, RawData& raw) {
   const auto test = request.source.value("test");
   if (!test) return {};
   const std::string path = request.path(*test);
-  LANISTA_ASSIGN(const formats::CsvTable cells, load_cells(request, path));
+  LANISTA_ASSIGN(const formats::CsvTable cells,
+                 load_cells(request, path, {.names = table.header(), .is_absent = !table.has_header()}));
   auto columns = find_all(table.header(), cells.header(), "columns");
   if (!columns) return with_file(columns.error(), path);
+  report_header(cells, *test, raw);
   return table.add_file(cells, *columns, *test);
-}
-
-/// A number for each different text of a column. Errors: a row without a value.
-Result<std::vector<std::int64_t>> group_numbers(const Table& table, std::size_t column) {
-  std::map<std::string_view, std::int64_t> numbers;
-  std::vector<std::int64_t> out;
-  for (std::size_t row = 0; row < table.rows(); ++row) {
-    const auto text = table.text(row, column);
-    if (text.empty()) {
-      return malformed("column \"" + table.header()[column] + "\": the group of " + table.row_location(row) +
-                       " is missing");
-    }
-    out.push_back(numbers.emplace(text, static_cast<std::int64_t>(numbers.size())).first->second);
-  }
-  return out;
-}
-
-/// Numbers, or dates as seconds, of one kind in the whole column. Errors: a row without a value.
-Result<std::vector<double>> times_of(const Table& table, std::size_t column) {
-  std::vector<double> out;
-  const bool numbers = table.number(table.text(0, column)).has_value();
-  for (std::size_t row = 0; row < table.rows(); ++row) {
-    const auto text = table.text(row, column);
-    const auto number = numbers ? table.number(text) : std::nullopt;
-    const auto date = numbers ? std::nullopt : parse_date(text);
-    if (!number && !date) {
-      return malformed("column \"" + table.header()[column] + "\": " + table.row_location(row) + " holds \"" +
-                       std::string(text.substr(0, 64)) + "\"; order= needs a number or a date in every row");
-    }
-    out.push_back(number ? *number : seconds_of(*date));
-  }
-  return out;
 }
 
 /// Adds the columns that decide the split.
@@ -240,39 +248,54 @@ Result<void> add_split_columns(const Table& table, const SplitColumnRoles& by, L
 
 }  // namespace
 
+namespace {
+
+/// The header of new rows of a known data set.
+ExpectedHeader expected_header(const DataSpec* spec) {
+  if (spec == nullptr || spec->schema.is_null()) return {};
+  ExpectedHeader out{.names = target_names(*spec)};
+  const auto columns = parse_columns(spec->schema.at("columns"));
+  for (std::size_t c = 0; columns && c < columns->size(); ++c) out.names.push_back((*columns)[c].name);
+  out.is_absent = std::ranges::all_of(out.names, is_generated_name);
+  return out;
+}
+
+}  // namespace
+
 Result<LoadedRows> read_csv(const ReadRequest& request) {
   if (request.source.argument.empty()) return request.source.error("expected a file, csv:FILE?target=COLUMN");
   LANISTA_ASSIGN(const std::string task, request.source.choice("task", table_tasks()));
   const std::string path = request.path(request.source.argument);
-  LANISTA_ASSIGN(CellNotation notation, notation_of(request.source));
-  LANISTA_ASSIGN(formats::CsvTable cells, load_cells(request, path));
-  Table table(std::move(cells), std::move(notation));
+  LANISTA_ASSIGN(CellNotation notation, notation_of(request.source, request.rules));
+  LANISTA_ASSIGN(formats::CsvTable cells, load_cells(request, path, expected_header(request.expected_spec)));
   LoadedRows found;
   found.raw.spec.name = stem_of(path);
+  if (request.rules > study::kFirstRules) report_header(cells, "", found.raw);
+  Table table(std::move(cells), std::move(notation));
   if (request.expected_spec != nullptr) {
     auto rows = rows_of_expected_columns(request, table);
     if (!rows) return with_file(rows.error(), path);
+    std::ranges::move(found.raw.data_warnings, std::back_inserter(rows->raw.data_warnings));
     rows->raw.spec.name = found.raw.spec.name;
     return rows;
   }
-  LANISTA_TRY(add_test_file(request, table));
-  LANISTA_ASSIGN(TableRoles roles, roles_of(request, table.header()));
-  const std::int64_t left_out = table.drop_rows_with_missing(roles.targets);
-  if (table.rows() == 0) return with_file(malformed("no row has a target"), path);
-  if (left_out > 0) {
-    const bool several = roles.targets.size() > 1;
-    std::string names;
-    for (const std::size_t column : roles.targets) {
-      names += (names.empty() ? "\"" : ", \"") + table.header()[column] + "\"";
-    }
-    found.raw.data_warnings.push_back(
-        std::to_string(left_out) +
-        (several ? (left_out == 1 ? " row lacks" : " rows lack") + std::string(" one of the targets (")
-                 : (left_out == 1 ? " row has" : " rows have") + std::string(" no target (")) +
-        names + ") and " + (left_out == 1 ? "is" : "are") + " left out");
-  }
+  LANISTA_TRY(add_test_file(request, table, found.raw));
+  auto readable = roles_of(request, table.header());
+  if (!readable) return with_header_hint(request.source, table, readable.error());
+  TableRoles roles = *std::move(readable);
+  keep_na_texts(roles, table);
+  const std::string dropped = drop_rows_without_target(roles, table);
+  if (table.rows() == 0) return with_file(malformed("no row has a target; " + dropped), path);
+  if (!dropped.empty()) found.raw.data_warnings.push_back(dropped);
   auto target = read_target(table, roles.targets, roles.task);
-  if (!target) return with_file(target.error(), path);
+  if (!target) {
+    Error error = target.error();
+    if (!dropped.empty()) error.message += "; " + dropped;
+    return with_file(std::move(error), path);
+  }
+  if (!target->decision.empty() && request.rules > study::kFirstRules) {
+    found.raw.decisions.push_back({"target", target->decision});
+  }
   if (roles.weight) {
     auto weights = read_weights(table, *roles.weight);
     if (!weights) return with_file(weights.error(), path);

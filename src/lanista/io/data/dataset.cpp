@@ -33,7 +33,8 @@ Digest hash_all(const RawData& raw, const Split& rows) {
   if (spec.positions > 0) hasher.text("positions").number(spec.positions);
   if (spec.multilabel) hasher.text("multilabel");
   if (!spec.schema.is_null()) hasher.text(spec.schema.dump());
-  // Weights of classes are not part of the data, since studies with other weights use the same rows.
+  // Weights of classes are not part of the data, since studies with other
+  // weights use the same rows.
   if (!raw.weights.empty()) hasher.text("weights").digest(hash_bytes(bytes_of(raw.weights)));
   if (spec.target_normalization) {
     hasher.text("standardised targets").digest(hash_bytes(bytes_of(spec.target_normalization->mean)));
@@ -137,6 +138,7 @@ Result<Dataset> Dataset::make(RawData raw, Split split, const std::string& norma
   Dataset out;
   out.spec_ = std::move(raw.spec);
   out.data_warnings_ = std::move(raw.data_warnings);
+  out.decisions_ = std::move(raw.decisions);
   out.features_ = shared(std::move(raw.features));
   out.labels_ = shared(std::move(raw.labels));
   out.targets_ = shared(std::move(raw.targets));
@@ -180,6 +182,7 @@ Result<Dataset> Dataset::make_folded(RawData raw, const std::vector<Split>& spli
   Dataset out = trainings->front();
   out.fold_union_ = std::move(fold_union);
   out.data_warnings_ = std::move(raw.data_warnings);
+  out.decisions_ = std::move(raw.decisions);
   out.spec_.hash = Hasher().text("lanista folds 1").digest(out.spec_.hash).number(std::ssize(splits)).finish();
   out.spec_.folds = std::move(specs);
   out.trainings_ = trainings;

@@ -36,6 +36,8 @@ class Dataset {
   const DataSpec& spec() const { return spec_; }  ///< description: shape, classes, numbers of rows
   /// Texts for the user about data that may have been read in an unintended way, each with what to do; empty if none.
   const std::vector<std::string>& data_warnings() const { return data_warnings_; }
+  /// How ambiguous input was read, in the order of reading.
+  const std::vector<ReadingDecision>& decisions() const { return decisions_; }
   /// Row numbers of a part, ascending.
   const std::vector<std::int64_t>& rows(Part part) const { return rows_[static_cast<std::size_t>(part)]; }
   /// The row numbers of `count` training rows. They are the first in stratified_order() by class, so that every larger
@@ -102,6 +104,7 @@ class Dataset {
 
   DataSpec spec_;
   std::vector<std::string> data_warnings_;
+  std::vector<ReadingDecision> decisions_;
   std::shared_ptr<const std::vector<float>> features_;
   std::shared_ptr<const PostProcess> post_process_;  // of gathered features; null: features_ are final
   std::vector<std::int64_t> stored_row_;             // with a stream: row in features_, or kNotStored

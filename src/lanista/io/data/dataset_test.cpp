@@ -195,7 +195,13 @@ TEST_F(Data, ReadsNumpyFiles) {
 
   y.bytes[8 * 4 + 7] = std::byte{0x80};
   write("y.npy", formats::encode_npy(y));
-  expect_error("npy:x.npy,y.npy", Code::kDataLoss, "label of row 4 is -");
+  study::DataConfig config;
+  config.source = "npy:x.npy,y.npy";
+  config.rules = study::kFirstRules;
+  expect_failed(open(config, folder_, real_file_system()), Code::kDataLoss, "label of row 4 is -");
+  const auto by_value = get("npy:x.npy,y.npy", {0.6, 0.2, 0.2});
+  ASSERT_TRUE(by_value.ok()) << by_value.error().text();
+  EXPECT_EQ(by_value->spec().labels, (std::vector<std::string>{"-9223372036854775807", "0", "1", "2"}));
   y.shape = {5, 2};
   write("y.npy", formats::encode_npy(y));
   expect_error("npy:x.npy,y.npy", Code::kDataLoss, "as there are 10 rows");

@@ -25,6 +25,17 @@ Result<void> check_folds(std::int64_t folds, std::int64_t most, const std::strin
 
 std::string count_text(std::size_t count, const char* what) { return std::to_string(count) + " " + what; }
 
+/// The error for a class with fewer rows than folds.
+Error too_small_class(const FoldInput& input, std::size_t label, std::size_t rows, std::int64_t folds) {
+  constexpr std::size_t kFewestFolds = 2;
+  const std::string name = label < input.names.size() ? "\"" + input.names[label] + "\"" : std::to_string(label);
+  const std::string allowed = rows < kFewestFolds ? "" : ", allowed are 2 to " + std::to_string(rows);
+  return invalid_folds("is " + std::to_string(folds) + allowed + ": class " + name + " has " +
+                       count_text(rows, rows == 1 ? "row" : "rows") +
+                       " outside the test part, and each fold needs one; " +
+                       (rows < kFewestFolds ? "" : "choose fewer folds, ") + "add rows of it or leave its rows out");
+}
+
 Rng rng_of(std::int64_t repetition) {
   return Rng(kDealSeed).split("folds").split(static_cast<std::uint64_t>(repetition));
 }
@@ -39,9 +50,7 @@ Result<FoldRows> assign_rows(const FoldInput& input, std::int64_t folds, std::in
   }
   for (std::size_t c = 0; c < members.size(); ++c) {
     if (members[c].empty()) continue;  // all of them are in the test part
-    LANISTA_TRY(
-        check_folds(folds, std::ssize(members[c]),
-                    "class " + std::to_string(c) + " has " + count_text(members[c].size(), "rows to be dealt")));
+    if (folds > std::ssize(members[c])) return too_small_class(input, c, members[c].size(), folds);
   }
   FoldRows out(static_cast<std::size_t>(folds));
   const Rng rng = rng_of(repetition);

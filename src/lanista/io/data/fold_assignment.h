@@ -17,6 +17,7 @@ struct FoldInput {
   std::span<const std::int64_t> groups = {};  ///< Group by row number, or empty. A group is never in two folds.
   std::span<const double> times = {};         ///< Time by row number, or empty. Folds follow each other in time.
   bool is_sequential = false;                 ///< True: folds are blocks of consecutive rows, without groups and times.
+  std::span<const std::string> names = {};    ///< Names of the classes for errors, or empty.
 };
 
 /// Row numbers by fold. Training i validates on fold i.

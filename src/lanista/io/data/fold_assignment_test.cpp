@@ -179,7 +179,21 @@ TEST(FoldAssignment, RefusesTooManyFolds) {
   input.labels = labels;
   input.classes = 2;
   EXPECT_EQ(why(4), "");
-  EXPECT_EQ(why(5), "is 5, allowed are 2 to 4: class 0 has 4 rows to be dealt");
+  EXPECT_EQ(why(5),
+            "is 5, allowed are 2 to 4: class 0 has 4 rows outside the test part, and each fold needs one; choose fewer "
+            "folds, add rows of it or leave its rows out");
+  std::vector<std::int32_t> with_single = labels;
+  with_single[0] = 2;
+  const std::vector<std::string> names{"yes", "no", "maybe"};
+  input.labels = with_single;
+  input.classes = 3;
+  input.names = names;
+  EXPECT_EQ(
+      why(2),
+      "is 2: class \"maybe\" has 1 row outside the test part, and each fold needs one; add rows of it or leave its "
+      "rows out");
+  input.labels = labels;
+  input.classes = 2;
   input.groups = groups;
   EXPECT_EQ(why(3), "");
   EXPECT_EQ(why(4), "is 4, allowed are 2 to 3: 3 groups are to be dealt");

@@ -272,7 +272,9 @@ TEST_F(FoldedData, ReportKeyOfInvalidFolds) {
   expect_folds_error(dealt("builtin:digits", 500, 3),
                      "500 folds, dealt 3 times, are more than the 1000 trainings that a proposal may have");
   write("t.csv", "a,y\n1,p\n2,q\n3,p\n4,q\n5,p\n6,q\n7,p\n8,q\n9,p\n0,q\n");
-  expect_folds_error(dealt("csv:t.csv", 6), "is 6, allowed are 2 to 4: class 0 has 4 rows to be dealt");
+  expect_folds_error(dealt("csv:t.csv", 6),
+                     "is 6, allowed are 2 to 4: class \"p\" has 4 rows outside the test part, and each fold needs one; "
+                     "choose fewer folds, add rows of it or leave its rows out");
 }
 
 }  // namespace

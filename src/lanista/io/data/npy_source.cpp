@@ -8,6 +8,10 @@
 namespace lanista::data {
 namespace {
 
+LabelRule label_rule_of(const ReadRequest& request) {
+  return request.rules > study::kFirstRules ? LabelRule::kAsInTables : LabelRule::kClassNumbers;
+}
+
 Result<Tensor> load_npy(const ReadRequest& request, const std::string& name) {
   const std::string path = request.path(name);
   LANISTA_ASSIGN(const std::string bytes, load_file(*request.fs, path));
@@ -48,7 +52,8 @@ Result<LoadedRows> read_npy(const ReadRequest& request) {
   if (files.size() == 2) {
     LANISTA_ASSIGN(arrays.y, load_npy(request, files[1]));
   }
-  LANISTA_ASSIGN(LoadedRows found, rows_from_arrays(std::move(arrays), task, request.expected_spec));
+  LANISTA_ASSIGN(LoadedRows found,
+                 rows_from_arrays(std::move(arrays), task, request.expected_spec, label_rule_of(request)));
   found.raw.spec.name = stem_of(files[0]);
   return found;
 }
@@ -74,7 +79,8 @@ Result<LoadedRows> read_npz(const ReadRequest& request) {
   archive->clear();
   arrays.x.name = path + "[" + arrays.x.name + "]";
   if (arrays.y) arrays.y->name = path + "[" + arrays.y->name + "]";
-  LANISTA_ASSIGN(LoadedRows found, rows_from_arrays(std::move(arrays), task, request.expected_spec));
+  LANISTA_ASSIGN(LoadedRows found,
+                 rows_from_arrays(std::move(arrays), task, request.expected_spec, label_rule_of(request)));
   found.raw.spec.name = stem_of(path);
   return found;
 }

@@ -52,7 +52,8 @@ Result<std::vector<Split>> make_fold_splits(const LoadedRows& found, const Split
                  .classes = found.raw.spec.classes,
                  .groups = found.groups,
                  .times = found.times,
-                 .is_sequential = found.is_sequential};
+                 .is_sequential = found.is_sequential,
+                 .names = found.raw.spec.labels};
   deck.rows.insert(deck.rows.end(), split[1].begin(), split[1].end());
   std::ranges::sort(deck.rows);
   std::vector<Split> out;
@@ -72,7 +73,7 @@ bool has_origins(const study::DataConfig& config) { return config.rules > study:
 Result<void> encode(const LoadedRows::Columns& found, const std::vector<std::int64_t>& train,
                     const study::DataConfig& config, RawData& raw) {
   const auto& [table, roles] = found;
-  LANISTA_ASSIGN(FittedColumns fitted, fit_columns(table, roles.features, train, config.rules));
+  LANISTA_ASSIGN(FittedColumns fitted, fit_columns(table, roles.features, train));
   const std::vector<Column>& columns = fitted.columns;
   std::ranges::move(fitted.data_warnings, std::back_inserter(raw.data_warnings));
   std::vector<std::size_t> indices;

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "lanista/io/data/reading_decision.h"
 #include "lanista/io/data/spec.h"
 
 namespace lanista::data {
@@ -28,6 +29,7 @@ struct RawData {
   std::int64_t missing = 0;                ///< Number of cells of a table without a value.
   std::int64_t unknown = 0;                ///< Number of cells with a category that the columns do not know.
   std::vector<std::string> data_warnings;  ///< Texts for the user, one line each.
+  std::vector<ReadingDecision> decisions;  ///< How ambiguous input is read.
 
   /// Number of rows.
   std::int64_t rows() const { return static_cast<std::int64_t>(features.size()) / spec.features.elements_per_sample(); }

@@ -132,13 +132,14 @@ TEST_F(RawInput, ArraysMustHaveTheShapeOfTheSamples) {
   save("short.npy", {3, 63});
   save("none.npy", {0, 64});
   save("three.npy", {3, 64});
-  save("y.npy", {3});
+  write("y.npy", formats::encode_npy(tensor_of(ElementType::kF32, {3}, std::vector<float>{10, 1, 1})));
 
   expect_raw_error(set->spec(), "turned.npy", Code::kDataLoss,
                    "turned.npy: data: an array [3, 4, 16] holds no samples [1, 8, 8]");
   expect_raw_error(set->spec(), "short.npy", Code::kDataLoss, "[3, 63] holds no samples [1, 8, 8]");
   expect_raw_error(set->spec(), "none.npy", Code::kDataLoss, "there are no rows");
-  expect_raw_error(set->spec(), "three.npy,y.npy", Code::kDataLoss, "classes must be whole numbers, one a row");
+  expect_raw_error(set->spec(), "three.npy,y.npy", Code::kDataLoss,
+                   "label of row 0 is 10, which is none of the 10 classes");
   expect_raw_error(set->spec(), "digit.png", Code::kInvalidArgument, "need not be pixels from 0 to 255");
   expect_raw_error(set->spec(), "digit", Code::kInvalidArgument, "the name does not show the format");
   expect_raw_error(set->spec(), "synthetic:spirals", Code::kInvalidArgument, "its samples [2] do not fit \"digits\"");

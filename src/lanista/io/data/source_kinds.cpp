@@ -10,8 +10,8 @@ namespace lanista::data {
 const std::vector<SourceKind>& source_kinds() {
   static const SourceKind::Option kTask{
       "task", "auto|classes|numbers|multilabel",
-      "what the target is; auto: few whole numbers, or text, are classes; several columns "
-      "of 0 and 1 are labels (multilabel)"};
+      "what the target is; auto: text, few whole numbers, 0 to k-1 and one-hot rows are classes; other columns of 0 "
+      "and 1 are labels (multilabel)"};
   static const std::vector<SourceKind> kAll = {
       {"builtin",
        "builtin:digits",
@@ -24,7 +24,8 @@ const std::vector<SourceKind>& source_kinds() {
        "a table, one row a line",
        {{"target", "A,B", "name or number of the column to predict, or of several; the last one if not given"},
         {"drop", "A,B", "columns to leave out"},
-        {"header", "auto|yes|no", "whether the first line names the columns", true},
+        {"header", "auto|yes|no", "whether the first line names the columns; auto: by the kinds of cells below it",
+         true},
         {"sep", "CHARACTER|tab", "what stands between cells; else comma, semicolon or tab, whichever is there", true},
         {"numeric", "A,B", "columns that hold numbers"},
         {"categorical", "A,B", "columns that hold categories, even if they look like numbers"},
@@ -32,7 +33,10 @@ const std::vector<SourceKind>& source_kinds() {
          "of a column with more than N different texts, the N most frequent; others count as missing"},
         {"dates", "A,B", "columns that hold dates: 2024-03-01 or 01.03.2024, with a time or without"},
         {"decimal", ".|,", "numbers as people write them: 1,234.5 and 12 %, or with a comma 1.234,5 and 12 %", true},
-        {"missing", "A,B", "texts that mean that there is no value, in addition to NA, ?, nan, null and nothing", true},
+        {"missing", "A,B",
+         "texts or numbers that mean that there is no value, in addition to NA, None, ?, nan, null and nothing", true},
+        {"keep_na", "no|yes|A,B",
+         "NA, None and the like are values in columns of texts; yes: all of these spellings; A,B: these alone", true},
         {"group", "COLUMN",
          "rows with one value of it stay together: all in training, or all in validation, or in the test"},
         {"order", "COLUMN",

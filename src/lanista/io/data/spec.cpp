@@ -44,8 +44,8 @@ Result<void> check_schema(const DataSpec& spec) {
   LANISTA_ASSIGN(const json target, entry<json>(spec.schema, "target"));
   if (target.contains("names")) {
     LANISTA_ASSIGN(const auto names, entry<std::vector<std::string>>(target, "names"));
-    if (spec.classes > 0 || static_cast<std::int64_t>(names.size()) != spec.target_size) {
-      return malformed(std::to_string(names.size()) + " names of targets for " + std::to_string(spec.target_size));
+    if (static_cast<std::int64_t>(names.size()) != spec.width()) {
+      return malformed(std::to_string(names.size()) + " names of targets for " + std::to_string(spec.width()));
     }
   } else {
     LANISTA_TRY(entry<std::string>(target, "name"));
@@ -107,6 +107,7 @@ std::string listed(const std::vector<std::string>& names) {
 
 /// The text of one of several targets.
 std::string target_text(const DataSpec& spec, std::size_t index) {
+  if (spec.classes > 0) return "class, 1 in its rows";
   if (spec.multilabel) return "label, 0 or 1";
   if (!spec.target_normalization) return "number";
   const auto& [mean, scale] = *spec.target_normalization;
@@ -137,7 +138,8 @@ std::string content_text(const Column& column) {
   if (column.kind == ColumnKind::kCategory) return "category  " + listed(column.categories);
   std::string parts;
   for (std::size_t i = 0; i < column.parts.size(); ++i) {
-    parts += std::string(i > 0 ? ", " : "") + kDateParts[i].name + " " + span(column.parts[i]);
+    parts += std::string(i > 0 ? ", " : "") + column.part_name(i) + " " + span(column.parts[i]) +
+             (column.elapsed_from && i + 1 == column.parts.size() ? " days" : "");
   }
   return "date      " + parts;
 }
@@ -338,7 +340,7 @@ std::vector<std::string> feature_names(const DataSpec& spec) {
     if (column.kind == ColumnKind::kNumber) names.push_back(column.name);
     for (const std::string& category : column.categories) names.push_back(column.name + "=" + category);
     for (std::size_t i = 0; i < column.parts.size(); ++i) {
-      names.push_back(column.name + "." + std::string(kDateParts[i].name));
+      names.push_back(column.name + "." + column.part_name(i));
     }
   }
   return names;

@@ -96,16 +96,15 @@ NumberStats stats_of(const std::vector<double>& values, const std::vector<std::i
 }
 
 Result<void> fit_number(const Table& table, std::size_t index, const std::vector<std::int64_t>& train,
-                        const ColumnScan& cells, std::int64_t rules, Column& column) {
+                        const ColumnScan& cells, Column& column) {
   if (cells.first_text) {
     return not_a_number_error(column.name, table.row_location(*cells.first_text), table.text(*cells.first_text, index));
   }
-  column.stats = stats_of(cells.numbers, train, rules);
+  column.stats = stats_of(cells.numbers, train, table.notation().rules);
   return {};
 }
 
-Result<void> fit_date(const Table& table, std::size_t index, const std::vector<std::int64_t>& train, std::int64_t rules,
-                      Column& column) {
+Result<void> fit_date(const Table& table, std::size_t index, const std::vector<std::int64_t>& train, Column& column) {
   std::vector<std::optional<Date>> dates(table.rows());
   for (std::size_t row = 0; row < table.rows(); ++row) {
     const auto text = table.text(row, index);
@@ -122,8 +121,21 @@ Result<void> fit_date(const Table& table, std::size_t index, const std::vector<s
     std::vector<double> values;
     for (const auto& date : dates)
       values.push_back(date ? (*date).*part.value : std::numeric_limits<double>::quiet_NaN());
-    column.parts.push_back(stats_of(values, train, rules));
+    column.parts.push_back(stats_of(values, train, table.notation().rules));
   }
+  if (table.notation().rules == study::kFirstRules) return {};
+  for (const std::int64_t row : train) {
+    const auto& date = dates[static_cast<std::size_t>(row)];
+    if (!date) continue;
+    const std::int64_t second = instant_of(*date).second;
+    column.elapsed_from = std::min(column.elapsed_from.value_or(second), second);
+  }
+  if (!column.elapsed_from) return {};
+  const std::size_t last = column.parts.size();
+  column.parts.emplace_back();
+  std::vector<double> values;
+  for (const auto& date : dates) values.push_back(date ? column.part_value(last, *date) : kNoText);
+  column.parts[last] = stats_of(values, train, table.notation().rules);
   return {};
 }
 
@@ -172,7 +184,7 @@ void add_origins(const Table& table, std::size_t index, const Column& column, co
     numbers.clear();
     for (const std::int64_t row : train) {
       const auto date = parse_date(table.text(static_cast<std::size_t>(row), index));
-      if (date) numbers.push_back((*date).*kDateParts[part].value);
+      if (date) numbers.push_back(column.part_value(part, *date));
     }
     origin.push_back(fit_origin(numbers));
   }
@@ -186,7 +198,9 @@ Result<bool> add_features(const Table& table, std::size_t row, std::string_view 
       const auto number = table.number(text);
       if (!number && !text.empty()) return not_a_number_error(column.name, table.row_location(row), text);
       const double value = number.value_or(column.keeps_missing ? kNoText : column.stats.mean);
-      features.push_back(static_cast<float>(value - origin_at(features.size())));
+      const auto feature = static_cast<float>(value - origin_at(features.size()));
+      if (number && !std::isfinite(feature)) return beyond_float_error(column.name, table.row_location(row), text);
+      features.push_back(feature);
       return false;
     }
     case ColumnKind::kCategory: {
@@ -203,7 +217,7 @@ Result<bool> add_features(const Table& table, std::size_t row, std::string_view 
       if (!date && !text.empty()) return not_a_date_error(column.name, table.row_location(row), text);
       for (std::size_t i = 0; i < column.parts.size(); ++i) {
         const double instead = column.keeps_missing ? kNoText : column.parts[i].mean;
-        const double value = date ? (*date).*kDateParts[i].value : instead;
+        const double value = date ? column.part_value(i, *date) : instead;
         features.push_back(static_cast<float>(value - origin_at(features.size())));
       }
       return false;
@@ -214,6 +228,14 @@ Result<bool> add_features(const Table& table, std::size_t row, std::string_view 
 
 }  // namespace
 
+Error beyond_float_error(const std::string& column, const std::string& row_location, std::string_view text) {
+  return malformed(column, row_location + " holds " + quoted(text) +
+                               ", which is finite but beyond float32 (3.4e38); divide the column, leave it out with "
+                               "drop=" +
+                               column + ", or missing=" + std::string(text.substr(0, 64)) +
+                               " if it means that there is no value");
+}
+
 Error not_a_number_error(const std::string& column, const std::string& row_location, std::string_view text) {
   return malformed(column, row_location + " holds " + quoted(text) +
                                ", which is not a number; correct it, or missing=" + std::string(text.substr(0, 64)) +
@@ -221,12 +243,20 @@ Error not_a_number_error(const std::string& column, const std::string& row_locat
 }
 
 Table::Table(formats::CsvTable cells, CellNotation notation)
-    : cells_(std::move(cells)), notation_(std::move(notation)), rows_(cells_.rows()), first_file_(cells_.rows()) {
+    : cells_(std::move(cells)),
+      notation_(std::move(notation)),
+      keeps_na_(cells_.columns()),
+      rows_(cells_.rows()),
+      first_file_(cells_.rows()) {
   std::iota(rows_.begin(), rows_.end(), std::size_t{0});
 }
 
 std::string_view Table::text(std::size_t row, std::size_t column) const {
-  return notation_.text(cells_.cell(rows_[row], column));
+  return notation_.text(cells_.cell(rows_[row], column), keeps_na_[column]);
+}
+
+std::string_view Table::cell(std::size_t row, std::size_t column) const {
+  return notation_.trimmed(cells_.cell(rows_[row], column));
 }
 
 std::string Table::row_location(std::size_t row) const {
@@ -252,13 +282,14 @@ std::vector<std::int64_t> Table::rows_of_second_file() const {
 
 std::int64_t Table::drop_rows_with_missing(const std::vector<std::size_t>& columns) {
   const auto lacks = [&](std::size_t row) {
-    return std::ranges::any_of(columns, [&](std::size_t c) { return notation_.text(cells_.cell(row, c)).empty(); });
+    return std::ranges::any_of(
+        columns, [&](std::size_t c) { return notation_.text(cells_.cell(row, c), keeps_na_[c]).empty(); });
   };
   return static_cast<std::int64_t>(std::erase_if(rows_, lacks));
 }
 
 Result<FittedColumns> fit_columns(const Table& table, const std::vector<ColumnDeclaration>& features,
-                                  const std::vector<std::int64_t>& train, std::int64_t rules) {
+                                  const std::vector<std::int64_t>& train) {
   FittedColumns out;
   for (const ColumnDeclaration& raw : features) {
     Column column;
@@ -274,15 +305,19 @@ Result<FittedColumns> fit_columns(const Table& table, const std::vector<ColumnDe
     }
     switch (column.kind) {
       case ColumnKind::kNumber:
-        LANISTA_TRY(fit_number(table, raw.index, train, cells, rules, column));
+        LANISTA_TRY(fit_number(table, raw.index, train, cells, column));
         break;
       case ColumnKind::kCategory:
         if (column.categories.empty()) {
           LANISTA_TRY(fit_category(table, raw.index, train, raw.max_categories, warning, column));
         }
+        if (warning.empty() && !raw.kind) {
+          const std::int64_t present = static_cast<std::int64_t>(table.rows()) - cells.missing;
+          warning = identifier_warning(table, raw.index, present, cells.unique);
+        }
         break;
       case ColumnKind::kDate:
-        LANISTA_TRY(fit_date(table, raw.index, train, rules, column));
+        LANISTA_TRY(fit_date(table, raw.index, train, column));
         break;
     }
     add_origins(table, raw.index, column, cells, train, out.origin);

@@ -25,8 +25,13 @@ class Table {
 
   const std::vector<std::string>& header() const { return cells_.header(); }  ///< names of the columns, in order
   std::size_t rows() const { return rows_.size(); }                           ///< number of rows that were not dropped
-  /// The text of a cell without spaces around it; empty for a missing value. It points into the table.
+  /// The text of a cell without blanks around it; empty for a missing value. It points into the table.
   std::string_view text(std::size_t row, std::size_t column) const;
+  /// The text of a cell without blanks around it, also that of a missing value. It points into the table.
+  std::string_view cell(std::size_t row, std::size_t column) const;
+  /// Lets a column keep the texts in notation().kept as values.
+  void keep_na_in(std::size_t column) { keeps_na_[column] = true; }
+  bool has_header() const { return cells_.has_header(); }  ///< true: the first line of the file has the names
   /// The number that the text of a cell denotes; none if it is not a finite number.
   std::optional<double> number(std::string_view text) const { return notation_.number(text); }
   const CellNotation& notation() const { return notation_; }  ///< notation of numbers and missing values
@@ -45,6 +50,7 @@ class Table {
  private:
   formats::CsvTable cells_;
   CellNotation notation_;
+  std::vector<bool> keeps_na_;     ///< of each column
   std::vector<std::size_t> rows_;  ///< row numbers in `cells_`
   std::size_t first_file_ = 0;     ///< rows of `cells_` from the first file
   std::string second_name_;
@@ -101,30 +107,35 @@ Result<TableRoles> roles_from_schema(const nlohmann::json& schema, const std::ve
 
 /// The targets of the rows of a table.
 ///
-/// One column of texts, or of at most 20 different whole numbers, gives classes, unless `task` demands otherwise.
-/// Several columns are labels if all cells are 0 or 1 (or true, false, yes, no), else numbers.
+/// One column of texts, or of whole numbers by the rule of are_classes(), gives classes, unless `task` demands
+/// otherwise. Numbers are classes by value: 1 and 1.0 are one. Several columns are classes if each row has a single one
+/// among zeros, labels if all cells are 0 or 1 (or true, false, yes, no), else numbers. With the first rules of studies
+/// at most 20 different whole numbers are classes, by their texts, and several columns never are.
 struct TableTarget {
   std::vector<std::string> names;    ///< Class names, sorted (numbers by value); empty for numbers and labels.
   std::vector<std::int32_t> labels;  ///< For classes: index into `names` [rows].
   std::vector<float> numbers;        ///< For numbers and labels (0 or 1): [rows, columns].
   bool multilabel = false;           ///< True: `numbers` are labels.
   std::vector<std::size_t> unknown;  ///< Rows without a target, ascending; their targets are 0.
+  std::string decision = {};         ///< What the target is read as, for users; empty if only one reading is possible.
 };
 /// Reads the targets of all rows from `columns`; `task` is as TableRoles::task. Errors: kDataLoss with the row, from 1
 /// (a missing target, a text where task=numbers, only one class or more than 10,000, neither labels nor numbers);
-/// kInvalidArgument (task=classes of several columns).
+/// kInvalidArgument (task=classes of several columns that are not one-hot).
 Result<TableTarget> read_target(const Table& table, const std::vector<std::size_t>& columns, const std::string& task);
 
 /// Reads the targets of new rows for a trained model: classes if `names` has class names, else labels or numbers.
 ///
-/// None if no row has a target. A row that lacks one of several counts as a row without targets. Errors: kDataLoss with
-/// the row (an unknown class, no valid number, no label).
+/// None if no row has a target. A row that lacks one of several counts as a row without targets. With several columns
+/// and class names, rows are one-hot. Errors: kDataLoss with the row (an unknown class, no valid number, no label).
 Result<std::optional<TableTarget>> read_known_target(const Table& table, const std::vector<std::size_t>& columns,
                                                      const std::vector<std::string>& names, bool multilabel);
 
 /// The weight of each row in the training loss, from `column`. Errors: kDataLoss with the row (a cell without a number,
 /// or a number below 0).
 Result<std::vector<float>> read_weights(const Table& table, std::size_t column);
+/// The error (kDataLoss) for a number that a float cannot hold, such as 1e39.
+Error beyond_float_error(const std::string& column, const std::string& row_location, std::string_view text);
 /// The error (kDataLoss) for a cell that must be a number and has the text `text`.
 Error not_a_number_error(const std::string& column, const std::string& row_location, std::string_view text);
 
@@ -136,10 +147,10 @@ struct FittedColumns {
   std::vector<std::string> data_warnings;
 };
 /// Fits the declared columns to the rows in `train` (indices): means, deviations, categories that are not declared. All
-/// rows decide kinds, minima, maxima and counts; `rules` is study::DataConfig::rules. Errors: kDataLoss (more than 256
+/// rows decide kinds, minima, maxima and counts. Errors: kDataLoss (more than 256
 /// categories, which suggest an identifier; a text in a column that is declared as numbers or dates).
 Result<FittedColumns> fit_columns(const Table& table, const std::vector<ColumnDeclaration>& features,
-                                  const std::vector<std::int64_t>& train, std::int64_t rules);
+                                  const std::vector<std::int64_t>& train);
 
 /// The rows of a table as features.
 struct EncodedRows {

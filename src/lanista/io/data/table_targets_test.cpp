@@ -102,7 +102,8 @@ TEST_F(SeveralTargets, DropIncompleteRowsAndWarn) {
   ASSERT_TRUE(set.ok()) << set.error().text();
   EXPECT_EQ(set->spec().rows, 38);
   EXPECT_EQ(set->data_warnings(),
-            std::vector<std::string>{"2 rows lack one of the targets (\"a\", \"b\", \"c\") and are left out"});
+            std::vector<std::string>{"2 of 40 rows lack one of the targets (\"a\", \"b\", \"c\") and are left out: 1 "
+                                     "cell is empty, 1 cell is \"?\", 1 cell is \"NA\""});
 }
 
 TEST_F(SeveralTargets, ReportCellOfInvalidTarget) {

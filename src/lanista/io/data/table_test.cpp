@@ -281,11 +281,11 @@ TEST_F(Csv, GivesSameDataForEachNumberNotation) {
     const auto one = get(plain, "?dates=day"), other = get(written, "?dates=day&decimal=,&missing=k. A.");
     ASSERT_TRUE(one.ok() && other.ok()) << (one.ok() ? other : one).error().text();
     EXPECT_EQ(one->spec().hash, other->spec().hash);
-    EXPECT_EQ(one->spec().features.dims, std::vector<std::int64_t>{6});
+    EXPECT_EQ(one->spec().features.dims, std::vector<std::int64_t>{7});
     // New rows are read as the training rows were.
     const auto repeated = read_raw(other->spec(), folder_ + "/t.csv", real_file_system());
     ASSERT_TRUE(repeated.ok()) << repeated.error().text();
-    std::vector<float> expected(60 * 6);
+    std::vector<float> expected(60 * 7);
     std::vector<std::int64_t> rows(60);
     std::iota(rows.begin(), rows.end(), std::int64_t{0});
     other->gather_features(rows, expected);
@@ -299,18 +299,27 @@ TEST_F(Csv, ExpandsDatesIntoParts) {
   const auto set = get(text, "?dates=when", "none");
 
   ASSERT_TRUE(set.ok()) << set.error().text();
-  EXPECT_EQ(row_features(*set, 0), (std::vector<float>{2024, 3, 1, 5, 14, 5}));  // a Friday
-  EXPECT_EQ(row_features(*set, 2), (std::vector<float>{2025, 12, 31, 3, 0, 0}));
-  EXPECT_EQ(row_features(*set, 3), (std::vector<float>{2023, 1, 2, 1, 0, 59}));
+  const auto parts = [&](std::int64_t row) {
+    std::vector<float> out = row_features(*set, row);
+    out.pop_back();
+    return out;
+  };
+  EXPECT_EQ(parts(0), (std::vector<float>{2024, 3, 1, 5, 14, 5}));  // a Friday
+  EXPECT_EQ(parts(2), (std::vector<float>{2025, 12, 31, 3, 0, 0}));
+  EXPECT_EQ(parts(3), (std::vector<float>{2023, 1, 2, 1, 0, 59}));
   const auto columns = *parse_columns(set->spec().schema.at("columns"));
-  ASSERT_EQ(columns[0].parts.size(), 6U);
-  for (std::size_t i = 0; i < 6; ++i) {
+  ASSERT_EQ(columns[0].parts.size(), 7U);
+  for (std::size_t i = 0; i < 7; ++i) {
     EXPECT_EQ(row_features(*set, 1)[i], static_cast<float>(columns[0].parts[i].mean))
         << "a missing date is the mean of each part";
   }
   EXPECT_NE(schema_text(set->spec()).find("date      year 2023 to 2025, month 1 to 12"), std::string::npos)
       << schema_text(set->spec());
   EXPECT_EQ(columns_json(columns), set->spec().schema.at("columns"));
+  // 669 days, and 9 hours and 55 minutes less than a day, are between the rows 0 and 2.
+  const float elapsed = row_features(*set, 2)[6] - row_features(*set, 0)[6];
+  EXPECT_NEAR(elapsed, 669 + (24 * 60 - 845) / 1440.0, 1e-3);
+  EXPECT_EQ(feature_names(set->spec()).back(), "when.elapsed");
   expect_error("when,y\n2024-03-01,a\n3/1/2024,b\n,a\n,b\n,a\n,b\n,a\n,b\n", "?dates=when", Code::kDataLoss,
                "row 2 holds \"3/1/2024\", which is no date; expected 2024-03-01");
 }
@@ -330,7 +339,8 @@ TEST_F(Csv, DropsRowsWithoutTargetAndWarns) {
   ASSERT_TRUE(expected.ok() && seen.ok()) << seen.error().text();
   EXPECT_EQ(seen->spec().hash, expected->spec().hash);
   EXPECT_EQ(seen->data_warnings(),
-            std::vector{std::to_string(left_out) + " rows have no target (\"y\") and are left out"});
+            std::vector{std::to_string(left_out) + " of 100 rows have no target (\"y\") and are left out: " +
+                        std::to_string(left_out) + " cells are \"NA\"; keep_na=NA keeps that as a class"});
   EXPECT_TRUE(expected->data_warnings().empty());
   // Messages number rows by their position in the file.
   expect_error("a,y\n1,\n2,p\nx,q\n3,p\n4,q\n5,p\n6,q\n", "?numeric=a", Code::kDataLoss, "row 3 holds \"x\"");
@@ -408,7 +418,7 @@ TEST_F(Csv, SplitsByGroupTimeAndTestFile) {
 
   const auto ordered = get(text, "?order=day&drop=patient&dates=day");
   ASSERT_TRUE(ordered.ok()) << ordered.error().text();
-  EXPECT_EQ(ordered->spec().features.dims, std::vector<std::int64_t>{5}) << "declared, so it is a feature";
+  EXPECT_EQ(ordered->spec().features.dims, std::vector<std::int64_t>{6}) << "declared, so it is a feature";
   std::string_view latest;
   for (const Part part : {Part::kTrain, Part::kValidation, Part::kTest}) {
     std::string_view next = latest;
@@ -428,7 +438,8 @@ TEST_F(Csv, SplitsByGroupTimeAndTestFile) {
   EXPECT_EQ(apart->spec().split_rows, (std::array<std::int64_t, 3>{133, 67, 2}));
   EXPECT_EQ(row_features(*apart, 200), std::vector<float>{7});
   EXPECT_EQ(row_features(*apart, 201), std::vector<float>{9});
-  EXPECT_EQ(apart->data_warnings(), std::vector<std::string>{"1 row has no target (\"y\") and is left out"});
+  EXPECT_EQ(apart->data_warnings(),
+            std::vector<std::string>{"1 of 203 rows has no target (\"y\") and is left out: 1 cell is empty"});
 
   expect_error(text, "?group=patient&order=day", Code::kInvalidArgument, "group= and order= exclude each other");
   expect_error(text, "?group=y", Code::kInvalidArgument, "group= names the target \"y\"");

@@ -163,8 +163,12 @@ Result<BaseModel> builtin_base(std::string_view name, const BaseRequirements& wa
     if (vocab == 0) return invalid("needs tokens, but the data are real numbers " + shown);
     return BaseModel{std::string(name), small_transformer(dims, outputs, vocab, positions > 0)};
   }
-  if (dims.size() != 3) return invalid("needs images [C, H, W], but the data are " + shown);
-  if (dims[1] < 4 || dims[2] < 4) return invalid("needs images of at least 4x4, but the data are " + shown);
+  if (dims.size() != 3) return invalid("needs images [channels, height, width], but the data are " + shown);
+  if (dims[1] < 4 || dims[2] < 4) {
+    const bool channels_last = dims[0] >= 4 && dims[1] >= 4;
+    return invalid("needs images [channels, height, width] of at least 4x4, but the data are " + shown +
+                   (channels_last ? "; if the channels are last, write x.transpose(0, 3, 1, 2)" : ""));
+  }
   return BaseModel{std::string(name), small_cnn(dims, outputs)};
 }
 

@@ -29,14 +29,18 @@ std::vector<graph::Edit> difference(const graph::Graph& from, const graph::Graph
 
 std::string number_text(double number) {
   std::array<char, 32> buffer{};
-  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), number).ptr;
+  constexpr double kLongest = 1e15;
+  const auto format = number < kLongest ? std::chars_format::fixed : std::chars_format::general;
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), number, format).ptr;
   return {buffer.data(), end};
 }
 
-Result<void> check_limit(const std::optional<double>& limit, double seen, const char* what) {
+Result<void> check_limit(const std::optional<double>& limit, double seen, const char* what, const char* key) {
   if (!limit || seen <= *limit) return {};
   return Error{Code::kNotApplicable,
-               "the model has " + number_text(seen) + " " + what + ", the limit is " + number_text(*limit), ""};
+               "the model has " + number_text(seen) + " " + what + ", the limit is " + number_text(*limit) +
+                   " (space.limits." + key + ")",
+               ""};
 }
 
 }  // namespace
@@ -258,8 +262,8 @@ Result<graph::Graph> ModelSpace::rebuild(std::int64_t base, std::span<const grap
 Result<void> ModelSpace::check_limits(const graph::Graph& model) const {
   if (!limits_.params && !limits_.flops) return {};
   LANISTA_ASSIGN(const auto cost, graph::model_cost(model, *ops_));
-  LANISTA_TRY(check_limit(limits_.params, static_cast<double>(cost.parameters), "trained parameters"));
-  return check_limit(limits_.flops, cost.forward.flops, "FLOPs per sample");
+  LANISTA_TRY(check_limit(limits_.params, static_cast<double>(cost.parameters), "trained parameters", "params"));
+  return check_limit(limits_.flops, cost.forward.flops, "FLOPs per sample", "flops");
 }
 
 }  // namespace lanista::mutate
