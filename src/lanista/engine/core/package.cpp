@@ -30,8 +30,8 @@ using nlohmann::json;
 /// Schemas of package.json. A package is written with the oldest schema that holds all its facts. Older builds refuse
 /// newer schemas, because they would misread them: standardised targets, several members, labels or several targets,
 /// members with their own normalisation, and numbers that are stored less an origin.
-constexpr std::int64_t kOfOneModel = 1, kOfStandardTargets = 2, kOfSeveral = 3, kOfFolds = 4, kOfPositions = 5,
-                       kOfOrigins = 6;
+constexpr std::int64_t kOfOneModel = 1, kOfStandardTargets = 2, kOfSeveral = 3, kOfFolds = 4, kOfPositions = 5;
+constexpr std::int64_t kOfOrigins = 6;
 constexpr std::int64_t kPackageSchema = kOfOrigins;
 
 /// Most members of a package; a file with more is invalid.

@@ -126,7 +126,7 @@ struct CoarseColumns {
     names.push_back(std::move(name));
   }
 
-  void warn(const std::string& what, const std::string& way_out, std::vector<std::string>& warnings) const {
+  void add_warning(const std::string& what, const std::string& way_out, std::vector<std::string>& warnings) const {
     if (names.empty()) return;
     std::string text = what + (names.size() == 1 ? " " : "s ");
     for (std::size_t i = 0; i < std::min(names.size(), kNamedColumns); ++i) text += (i > 0 ? ", " : "") + names[i];
@@ -230,10 +230,11 @@ void fit_origins(RawData& raw, const std::vector<std::int64_t>& fitted, const st
   if (numbers && (raw.float32_targets || (config.targets == "raw" && !raw.exact_targets.empty()))) {
     add_coarse_entries(raw.targets, raw.exact_targets, outputs, target_names(spec), fitted, targets);
   }
-  features.warn(table ? "column" : "feature",
-                raw.float32_features ? kFloat64File : "data.normalize: auto keeps the digits", raw.data_warnings);
-  targets.warn("target", raw.float32_targets ? kFloat64File : "data.targets: standardize keeps the digits",
-               raw.data_warnings);
+  features.add_warning(table ? "column" : "feature",
+                       raw.float32_features ? kFloat64File : "data.normalize: auto keeps the digits",
+                       raw.data_warnings);
+  targets.add_warning("target", raw.float32_targets ? kFloat64File : "data.targets: standardize keeps the digits",
+                      raw.data_warnings);
   raw.exact_features = {};
   raw.exact_targets = {};
 }

@@ -119,6 +119,7 @@ void add_origins(const OnnxOrigins& origins, OnnxModel& model) {
     rename_input(model, output.name, stored);
     model.nodes.push_back(cast_of(wide, stored, kDouble));
     model.nodes.push_back(node_of(output.name, "Add", {wide, constant}));
+    model.nodes.back().name = output.name + ".plus_origin";  // a blend has a node with the name of the output
     model.initializers.push_back(doubles(constant, shape_of(origins.output.size(), sample_of(output)), origins.output));
     output.type = ElementType::kF64;
   }

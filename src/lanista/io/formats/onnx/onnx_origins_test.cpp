@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "lanista/io/formats/onnx/onnx_export.h"
 #include "lanista/io/formats/onnx/onnx_import.h"
 #include "lanista/model/graph/text.h"
@@ -27,13 +29,16 @@ OnnxModel linear_model(const std::string& shape = "3", const std::string& layer 
 }
 
 TEST(OnnxOrigins, AreTakenAsTheyWereAdded) {
-  const OnnxModel plain = linear_model();
+  OnnxModel plain = linear_model();
+  plain.nodes.back().name = "output";  // as in a blend
   for (const OnnxOrigins& origins : {OnnxOrigins{{1.7e9, 0, -3.25}, {1e9, 2}}, OnnxOrigins{{1.7e9, 0, 1}, {}},
                                      OnnxOrigins{{}, {1e9, 1}}, OnnxOrigins{{1.7e9}, {}}, OnnxOrigins{}}) {
     OnnxModel model = plain;
     add_origins(origins, model);
     EXPECT_EQ(model.inputs[0].type, origins.input.empty() ? ElementType::kF32 : ElementType::kF64);
     EXPECT_EQ(model.outputs[0].type, origins.output.empty() ? ElementType::kF32 : ElementType::kF64);
+    std::set<std::string> names;
+    for (const OnnxNode& node : model.nodes) EXPECT_TRUE(names.insert(node.name).second) << node.name;
     auto read = decode_onnx(encode_onnx(model));
     ASSERT_TRUE(read.ok()) << read.error().text();
 
