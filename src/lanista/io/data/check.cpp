@@ -8,6 +8,7 @@
 #include "lanista/io/data/catalog.h"
 #include "lanista/io/data/columns.h"
 #include "lanista/io/data/dataset.h"
+#include "lanista/io/data/undefined_metrics.h"
 
 namespace lanista::data {
 namespace {
@@ -77,6 +78,14 @@ void add_target_facts(const Dataset& set, DataReport& report) {
   }
 }
 
+/// Warns of metrics that have no value on a part, since a class has no row there.
+void add_undefined_metrics(const Dataset& set, DataReport& report) {
+  for (const UndefinedMetric& each : undefined_metrics(set, study::applicable_metrics(set.spec().targets()))) {
+    report.warnings.push_back((each.part == Part::kValidation ? "val_" : "test_") + each.metric +
+                              " is undefined, since " + each.reason);
+  }
+}
+
 /// The name of a class, or of one of several labels.
 std::string class_name(const DataSpec& spec, std::size_t index) {
   const std::vector<std::string> targets = spec.multilabel ? target_names(spec) : std::vector<std::string>();
@@ -142,6 +151,7 @@ Result<DataReport> check_source(const study::DataConfig& config, const std::stri
     for (const Column& column : columns) report.missing += column.missing;
   }
   warn(set.data_warnings(), report);
+  add_undefined_metrics(set, report);
   return report;
 }
 
