@@ -115,7 +115,8 @@ int run_study(const RunRequest& request) {
   std::vector<std::string>& notes = verb_request->notes;
   std::optional<study::Earlier> earlier;
   if (!request.import.empty()) {
-    auto imported = import_study(request.import, config, verb_request->data.spec(), verb_request->models, notes);
+    auto imported = import_study(request.import, request.import_study, config, verb_request->data.spec(),
+                                 verb_request->models, notes);
     if (!imported) return print_error(imported.error());
     earlier = *std::move(imported);
   }
