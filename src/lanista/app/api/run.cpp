@@ -6,6 +6,7 @@
 #include "lanista/app/api/guarded.h"
 #include "lanista/app/api/study_session.h"
 #include "lanista/app/cli/expected_study.h"
+#include "lanista/engine/core/moved_data.h"
 #include "lanista/engine/core/resolve_from_data.h"
 #include "lanista/exec/train/baseline.h"
 #include "lanista/io/studyfile/study_file.h"
@@ -46,9 +47,10 @@ Result<RunSummary> begin_study(const Study& study, const std::string& folder, co
 
 Result<RunSummary> continue_study(const std::string& folder, const RunOptions& options, const Extension& more) {
   LANISTA_ASSIGN(const cli::WorkerOverrides worker_overrides, api::worker_overrides_of(options));
-  LANISTA_ASSIGN(const study::StudyConfig config, engine::stored_config(real_file_system(), folder));
-  LANISTA_ASSIGN(data::Dataset data, data::open(config.data, folder, real_file_system(), config.strategy.repeat));
-  LANISTA_TRY(cli::check_unchanged(folder, config, data, {}));
+  LANISTA_ASSIGN(study::StudyConfig config, engine::stored_config(real_file_system(), folder));
+  const study::StudyConfig stored = config;
+  LANISTA_ASSIGN(data::Dataset data, engine::open_study_data(config, folder, real_file_system()));
+  LANISTA_TRY(cli::check_unchanged(folder, stored, data, {}));
   api::StudySession session(config, folder, std::move(data), options);
   LANISTA_TRY(session.make_executor(worker_overrides));
   const engine::Engine::Extension extension{.trials = more.trials, .minutes = more.minutes, .steps = more.steps};

@@ -8,6 +8,7 @@
 #include "lanista/app/cli/terminal.h"
 #include "lanista/engine/core/ensemble.h"
 #include "lanista/engine/core/frozen_part.h"
+#include "lanista/engine/core/moved_data.h"
 #include "lanista/engine/local/worker_executor.h"
 #include "lanista/io/data/dataset.h"
 #include "lanista/io/store/checkpoints.h"
@@ -40,14 +41,14 @@ Result<std::vector<engine::EnsembleModel>> kept_models(const std::string& folder
 }  // namespace
 
 Result<engine::ModelPackage> ensemble_of_study(const std::string& folder, std::int64_t max_selections) {
-  LANISTA_ASSIGN(const study::StudyView view, load_study(folder));
+  LANISTA_ASSIGN(study::StudyView view, load_study(folder));
   if (!view.config.goals.front().metric.starts_with("val_")) {
     return Error{Code::kInvalidArgument,
                  "an ensemble needs a first goal that is measured on the validation part; the first goal is '" +
                      view.config.goals.front().metric + "'",
                  "--ensemble"};
   }
-  LANISTA_ASSIGN(const data::Dataset data, data::open(view.config.data, folder, real_file_system()));
+  LANISTA_ASSIGN(const data::Dataset data, engine::open_study_data(view.config, folder, real_file_system()));
   LANISTA_ASSIGN(const auto candidates, kept_models(folder, view, data.spec()));
   engine::WorkerConfig worker_config = make_worker_config(view.config, {.workers = 1, .lanes = {}, .isolation = {}});
   worker_config.study_folder = folder;

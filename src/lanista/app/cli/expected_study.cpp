@@ -37,14 +37,17 @@ Error changes_error(const std::vector<StudyComparison::Difference>& all, const s
   std::string message =
       "a study continues with the settings that it began with; " +
       (all.size() == 1 ? std::string("1 setting differs") : std::to_string(all.size()) + " settings differ") + ": ";
-  bool budget = false, others = false;
+  bool budget = false, others = false, moved = false;
   for (const StudyComparison::Difference& each : all) {
     message += each.key + ": was " + value_text(each.values[0]) + ", is " + value_text(each.values[1]) + "; ";
     (each.key.starts_with("budget.") ? budget : others) = true;
+    moved = moved || each.key == "data.source";
   }
   const std::string study = shell_word(folder);
   if (budget) message += "to train more of it: lanista resume " + study + " --trials N (or --steps, --minutes)";
   if (budget && others) message += "; ";
+  if (moved)
+    message += "if these are the same data at another place: lanista resume " + study + " --set data.source=SOURCE; ";
   if (others) message += "to begin a new study with its results: lanista run " + begin_with + " --import " + study;
   return {Code::kInvalidArgument, message, where};
 }

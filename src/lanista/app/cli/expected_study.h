@@ -12,8 +12,9 @@ namespace lanista::cli {
 
 /// The settings that a resumed study must have, from the command line of `resume`.
 struct ExpectedStudy {
-  std::string file;                            ///< Study file; empty: the settings of the study.
-  std::vector<studyfile::Override> overrides;  ///< Values of --set, which replace keys of the file.
+  std::string file;  ///< Study file; empty: the settings of the study.
+  /// Values of --set, which replace keys of the file; without data.source (engine::move_study_data).
+  std::vector<studyfile::Override> overrides;
 };
 
 /// Checks that the expected settings, and an edited DIR/config.resolved.yaml, agree with the stored settings of a

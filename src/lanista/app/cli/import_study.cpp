@@ -6,6 +6,7 @@
 #include "lanista/app/cli/load.h"
 #include "lanista/base/file_system.h"
 #include "lanista/engine/core/external_trials.h"
+#include "lanista/engine/core/optuna_storage.h"
 #include "lanista/engine/core/study_setup.h"
 
 namespace lanista::cli {
@@ -24,8 +25,14 @@ std::string reasons_text(const std::map<std::string, std::int64_t>& reasons) {
   return out;
 }
 
-/// The trials of a file: lines of JSON are a journal, all else is a table.
-Result<engine::ImportedTrials> import_from_file(const std::string& path, const study::StudyConfig& config,
+Error no_named_studies(const std::string& what) {
+  return {Code::kInvalidArgument,
+          "--study names a study of an Optuna journal or storage, and this is " + what + "; leave out --study", ""};
+}
+
+/// The trials of a file: lines of JSON are a journal, an SQLite file is a storage, all else is a table.
+Result<engine::ImportedTrials> import_from_file(const std::string& path, const std::string& name,
+                                                const study::StudyConfig& config,
                                                 const std::shared_ptr<const mutate::ModelSpace>& models) {
   LANISTA_ASSIGN(const std::string text, real_file_system().read(path, 0));
   LANISTA_ASSIGN(const search::Context context, engine::strategy_context(config, models));
@@ -33,8 +40,11 @@ Result<engine::ImportedTrials> import_from_file(const std::string& path, const s
   for (const space::Parameter& parameter : context.params.parameters()) {
     if (std::ranges::find(params, parameter.name) == params.end()) params.push_back(parameter.name);
   }
-  auto trials = text.starts_with("{") ? engine::read_optuna_trials(text, config.goals)
-                                      : engine::read_csv_trials(text, params, engine::required_metrics(config));
+  const bool is_journal = text.starts_with("{"), is_database = engine::is_sqlite(text);
+  if (!name.empty() && !is_journal && !is_database) return no_named_studies("a table");
+  auto trials = is_journal    ? engine::read_optuna_trials(text, config.goals, name)
+                : is_database ? engine::read_optuna_database(path, config.goals, name)
+                              : engine::read_csv_trials(text, params, engine::required_metrics(config));
   if (!trials) return std::move(trials).error();
   return engine::import_trials(*trials, config, models);
 }
@@ -47,7 +57,7 @@ Result<engine::ImportedTrials> import_from_study(const std::string& folder, cons
 
 }  // namespace
 
-Result<study::Earlier> import_study(const std::string& path, const study::StudyConfig& config,
+Result<study::Earlier> import_study(const std::string& path, const std::string& name, const study::StudyConfig& config,
                                     const data::DataSpec& data, const std::shared_ptr<const mutate::ModelSpace>& models,
                                     std::vector<std::string>& notes) {
   const auto located = [&](Error error) {
@@ -55,7 +65,9 @@ Result<study::Earlier> import_study(const std::string& path, const study::StudyC
     return error;
   };
   const bool is_file = std::filesystem::is_regular_file(path);
-  auto imported = is_file ? import_from_file(path, config, models) : import_from_study(path, config, data, *models);
+  if (!is_file && !name.empty()) return located(no_named_studies("a study folder"));
+  auto imported =
+      is_file ? import_from_file(path, name, config, models) : import_from_study(path, config, data, *models);
   if (!imported) return located(imported.error());
   const std::string reasons = reasons_text(imported->left_out);
   if (imported->earlier.trials.empty()) {

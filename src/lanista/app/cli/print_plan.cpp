@@ -119,6 +119,8 @@ int print_plan(const PlanVerbRequest& verb_request, const study::StudyConfig& co
   }
   const auto plan = make_study_plan(verb_request, config, data, models);
   if (!plan) return print_error(plan.error());
+  const auto last_rung = engine::forecast_last_rung(config, data, models);
+  if (!last_rung) return print_error(last_rung.error());
   const auto forecast = forecast_on_this_machine(*plan, config, engine::ExtraStepsCount::kExpectedCount);
   if (!forecast) return print_error(forecast.error());
   double most = 0;
@@ -132,9 +134,17 @@ int print_plan(const PlanVerbRequest& verb_request, const study::StudyConfig& co
     out["seconds"] = forecast->course.makespan;
     if (most > 0) out["seconds_most"] = most;
     out["bound_seconds"] = forecast->bounds.best();
+    if (*last_rung) {
+      out["last_rung"] = {
+          {"trials", (*last_rung)->to_end}, {"of", (*last_rung)->trials}, {"epoch", (*last_rung)->epochs}};
+    }
     std::cout << json_line(out);
   } else {
     std::cout << printable_lines(engine::plan_text(*plan, verb_request.explain));
+    if (*last_rung) {
+      std::cout << "last rung    " << (*last_rung)->to_end << " of " << (*last_rung)->trials
+                << " trials train to epoch " << (*last_rung)->epochs << ", in a simulation of the rungs\n";
+    }
     // For CPU kernels only: devices have measured their trials already.
     if (plan->devices.empty()) std::cout << printable_lines(engine::forecast_time_text(*forecast, most));
     if (!config.implied.empty()) std::cout << "implied      these rules are ignored, because no results exist yet\n";

@@ -12,6 +12,7 @@
 #include "lanista/base/file_system.h"
 #include "lanista/base/printable.h"
 #include "lanista/engine/core/frozen_part.h"
+#include "lanista/engine/core/moved_data.h"
 #include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/warm_start.h"
 #include "lanista/engine/local/repeat.h"
@@ -46,7 +47,7 @@ int repeat_trial(const RepeatRequest& request) {
   }
   auto loaded = load_trial(request.target);
   if (!loaded) return print_error(loaded.error());
-  const auto& config = loaded->view.config;
+  auto& config = loaded->view.config;
   const auto& trial = loaded->trial();
   if (trial.measurements.empty()) {
     return print_error(
@@ -56,7 +57,7 @@ int repeat_trial(const RepeatRequest& request) {
     return print_error(
         {Code::kFailedPrecondition, "the trial cannot be repeated: " + config.removed.front(), request.target});
   }
-  const auto data = data::open(config.data, loaded->folder, real_file_system(), config.strategy.repeat);
+  const auto data = engine::open_study_data(config, loaded->folder, real_file_system());
   if (!data) return print_error(data.error());
   auto line = engine::lineage_jobs(loaded->view, data->spec(), trial, trial.measurements.back().epoch, loaded->model);
   if (!line) return print_error(line.error());

@@ -110,6 +110,9 @@ Result<ResolvedRequest> resolve_source(const StudySource& source, const WorkerOv
   auto devices = devices_of(config, worker_overrides);
   if (!devices) return source.with_location(devices.error(), "run.devices");
   std::vector<std::string> notes = data.data_warnings();
+  auto undefined = engine::check_metrics_defined(config, data);
+  if (!undefined) return refuse(undefined.error());
+  notes.insert(notes.end(), undefined->begin(), undefined->end());
   LANISTA_ASSIGN(const auto of_start, start_notes(source, config, data.spec(), **models));
   notes.insert(notes.end(), of_start.begin(), of_start.end());
   add_idle_settings(config, notes);

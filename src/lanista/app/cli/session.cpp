@@ -11,6 +11,7 @@
 #include "lanista/app/cli/profiles_verbs.h"
 #include "lanista/app/cli/resolved_request.h"
 #include "lanista/app/cli/running_study.h"
+#include "lanista/engine/core/moved_data.h"
 #include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/study_zoo.h"
 #include "lanista/exec/train/baseline.h"
@@ -115,7 +116,8 @@ int run_study(const RunRequest& request) {
   std::vector<std::string>& notes = verb_request->notes;
   std::optional<study::Earlier> earlier;
   if (!request.import.empty()) {
-    auto imported = import_study(request.import, config, verb_request->data.spec(), verb_request->models, notes);
+    auto imported = import_study(request.import, request.import_study, config, verb_request->data.spec(),
+                                 verb_request->models, notes);
     if (!imported) return print_error(imported.error());
     earlier = *std::move(imported);
   }
@@ -165,10 +167,21 @@ int resume_study(const ResumeRequest& request) {
   auto config = engine::stored_config(real_file_system(), request.folder);
   if (!config) return print_error(config.error());
   print_notes(ignored_key_notes(*config, request.folder));
-  auto data = data::open(config->data, request.folder, real_file_system(), config->strategy.repeat);
+  const study::StudyConfig stored = *config;
+  ExpectedStudy expected = request.expected_study;
+  // The place of the data may change, their content may not.
+  std::optional<std::string> source;
+  std::erase_if(expected.overrides, [&](const studyfile::Override& each) {
+    if (each.key == "data.source") source = each.value;
+    return each.key == "data.source";
+  });
+  if (source) {
+    const auto moved = engine::move_study_data(stored, request.folder, *source, real_file_system());
+    if (!moved) return print_error(moved.error());
+  }
+  auto data = engine::open_study_data(*config, request.folder, real_file_system());
   if (!data) return print_error(data.error());
-  if (auto same = check_unchanged(request.folder, *config, *data, request.expected_study); !same)
-    return print_error(same.error());
+  if (auto same = check_unchanged(request.folder, stored, *data, expected); !same) return print_error(same.error());
 
   RunningStudy running(*config, request.folder, *std::move(data), request.display);
   if (auto made = running.make_executor(request.worker_overrides); !made) return print_error(made.error());

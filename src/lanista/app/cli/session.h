@@ -24,10 +24,11 @@ struct DisplayOptions {
 
 /// Options of `run`.
 struct RunRequest {
-  std::string study_file;  ///< Study file; empty: the default study.
-  std::string out;         ///< Folder of the study; empty: studies/NAME-NUMBER.
-  std::string import;      ///< Earlier results for the strategy: study folder, table or journal; empty: none.
-  std::string enqueue;     ///< File with configurations to try first; empty: those of the study.
+  std::string study_file;    ///< Study file; empty: the default study.
+  std::string out;           ///< Folder of the study; empty: studies/NAME-NUMBER.
+  std::string import;        ///< Earlier results for the strategy: study folder, table or Optuna storage; empty: none.
+  std::string import_study;  ///< Name of the study of an Optuna storage; empty: the only one.
+  std::string enqueue;       ///< File with configurations to try first; empty: those of the study.
   std::vector<studyfile::Override> overrides;  ///< Values of --set and of other options.
   WorkerOverrides worker_overrides;            ///< Workers of this run.
   bool dry_run = false;  ///< True: check everything, print the resolved file and the space, train nothing.

@@ -70,7 +70,9 @@ void add_run(CLI::App& app, int& code) {
   verb.add_option("study", options->request.study_file, "Study file in YAML (default: the digits study).");
   verb.add_option("--out", options->request.out, "Folder of the study (default: studies/NAME-NUMBER).");
   verb.add_option("--import", options->request.import,
-                  "Earlier results for the strategy: a study folder, a table (.csv) or an Optuna journal.");
+                  "Earlier results for the strategy: a study folder, a table (.csv), or an Optuna journal or SQLite "
+                  "storage.");
+  verb.add_option("--study", options->request.import_study, "Study of the Optuna file of --import, by its name.");
   verb.add_option("--enqueue", options->request.enqueue,
                   "File (YAML or JSON) with configurations to try first, as in strategy.enqueue.");
   verb.add_option("--start", options->start,

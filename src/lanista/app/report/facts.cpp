@@ -19,7 +19,7 @@ FloatRange as_floats(const Domain& range) {
   return {static_cast<double>(whole.lo), static_cast<double>(whole.hi), 0, whole.log};
 }
 
-// Two ranges of one kind keep their grid if it is equal.
+// Two ranges of one kind keep their grid if both have the same one.
 template <class Range>
 Range enclosing_range(const Range& a, const Range& b) {
   Range out = a;
@@ -29,7 +29,13 @@ Range enclosing_range(const Range& a, const Range& b) {
   if constexpr (std::is_same_v<Range, IntRange>) {
     if (a.step != b.step || (a.lo - b.lo) % a.step != 0) out.step = 1;
   } else {
-    if (a.quant != b.quant) out.quant = 0;
+    const double steps = a.quant > 0 ? (a.lo - b.lo) / a.quant : 0;
+    const bool is_shifted =
+        a.from_lo && std::abs(steps - std::nearbyint(steps)) > 1e-9 * std::max(1.0, std::abs(steps));
+    if (a.quant != b.quant || a.from_lo != b.from_lo || is_shifted) {
+      out.quant = 0;
+      out.from_lo = false;
+    }
   }
   return out;
 }

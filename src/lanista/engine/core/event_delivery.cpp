@@ -10,10 +10,22 @@ namespace {
 using store::RecordType;
 using study::OutcomeKind;
 
-/// Why these values end a trial, or empty. A diverged training does not recover.
+/// Whether a metric is NaN because the rows do not define it, as roc_auc without rows of a class. NaN predictions make
+/// the losses NaN too.
+bool is_undefined(const study::Measurement& measurement, const std::string& name) {
+  const auto is_finite = [&](const char* loss) {
+    const auto found = measurement.metrics.find(loss);
+    return found != measurement.metrics.end() && std::isfinite(found->second);
+  };
+  return std::isnan(measurement.metrics.at(name)) && is_finite("train_loss") && is_finite("val_loss");
+}
+
+/// Why these values end a trial, or empty. A diverged training does not recover. With the first rules an undefined
+/// metric counts as diverged.
 std::string divergence(const study::StudyConfig& config, const study::Measurement& measurement) {
   for (const auto& [name, value] : measurement.metrics) {
     if (std::isfinite(value)) continue;
+    if (config.data.rules > study::kFirstRules && is_undefined(measurement, name)) continue;
     const bool watched =
         name == "train_loss" || std::any_of(config.goals.begin(), config.goals.end(),
                                             [&n = name](const study::Goal& goal) { return goal.metric == n; });

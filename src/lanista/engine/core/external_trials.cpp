@@ -19,10 +19,6 @@ namespace {
 using nlohmann::json;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-// Codes of an Optuna journal (optuna/storages/journal/_storage.py and optuna/trial/_state.py).
-enum Operation { kCreateStudy = 0, kDeleteStudy = 1, kCreateTrial = 4, kSetParam = 5, kSetState = 6, kSetValue = 7 };
-enum State { kComplete = 1, kPruned = 2 };
-
 double parse_metric(std::string_view text) { return parse_number<double>(text).value_or(kNaN); }
 
 std::string join_names(const std::vector<std::string>& names) {
@@ -30,86 +26,6 @@ std::string join_names(const std::vector<std::string>& names) {
   for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
   return out;
 }
-
-/// The trials of one study of a journal, by number.
-struct JournalTrial {
-  json params = json::object();
-  int state = 0;
-  bool is_refinement = false;  ///< As in our export.
-  std::vector<double> values;
-  std::map<std::int64_t, double> reported;  ///< By step.
-};
-
-void set_param(JournalTrial& trial, const std::string& name, const json& internal, const json& distribution) {
-  const json described = json::parse(distribution.get<std::string>());
-  if (described.at("name") != "CategoricalDistribution") {
-    trial.params[name] = internal;
-    return;
-  }
-  const auto index = static_cast<std::size_t>(internal.get<double>());
-  trial.params[name] = described.at("attributes").at("choices").at(index);
-}
-
-double json_number(const json& value) { return value.is_number() ? value.get<double>() : kNaN; }
-
-void set_values(JournalTrial& trial, const json& record) {
-  trial.state = record.at("state").get<int>();
-  const auto values = record.find("values");
-  if (values == record.end() || !values->is_array()) return;
-  trial.values.clear();
-  for (const json& value : *values) trial.values.push_back(json_number(value));
-}
-
-/// Replays a journal. It throws json::exception for an invalid line.
-class Journal {
- public:
-  Result<void> apply(const json& record) {
-    switch (record.at("op_code").get<int>()) {
-      case kCreateStudy:
-        if (!directions.empty()) {
-          return Error{Code::kInvalidArgument, "the journal holds several studies; which of them is meant?", ""};
-        }
-        directions = record.at("directions").get<std::vector<int>>();
-        break;
-      case kDeleteStudy:
-        directions.clear();
-        trials.clear();
-        break;
-      case kCreateTrial:
-        create(record);
-        break;
-      case kSetParam:
-        set_param(of(record), record.at("param_name").get<std::string>(), record.at("param_value_internal"),
-                  record.at("distribution"));
-        break;
-      case kSetState:
-        set_values(of(record), record);
-        break;
-      case kSetValue:
-        of(record).reported[record.at("step").get<std::int64_t>()] = json_number(record.at("intermediate_value"));
-        break;
-      default:
-        break;  // attributes
-    }
-    return {};
-  }
-
-  std::vector<int> directions;
-  std::vector<JournalTrial> trials;
-
- private:
-  JournalTrial& of(const json& record) { return trials.at(record.at("trial_id").get<std::size_t>()); }
-  void create(const json& record) {
-    JournalTrial& trial = trials.emplace_back();
-    if (!record.contains("state")) return;  // else it comes with all that it has
-    set_values(trial, record);
-    trial.is_refinement = record.value("user_attrs", json::object()).value("tunes", false);
-    const json params = record.value("params", json::object()),
-               steps = record.value("intermediate_values", json::object());
-    for (const auto& [name, value] : params.items()) set_param(trial, name, value, record.at("distributions").at(name));
-    for (const auto& [step, value] : steps.items()) trial.reported[std::stoll(step)] = json_number(value);
-  }
-};
 
 /// Converts a row to a trial of the study. Errors: kInvalidArgument is the reason why the row does not fit.
 class RowMatcher {
@@ -128,6 +44,7 @@ class RowMatcher {
     for (const std::string& name : required_metrics(config_)) {
       const auto found = metrics.find(name);
       if (found == metrics.end() || std::isnan(found->second)) return refuse("its " + name + " is missing or NaN");
+      if (std::isinf(found->second)) return refuse("its " + name + " is infinite");
     }
     const std::int64_t all = config_.train.length.epochs, epoch = row.epoch == 0 ? all : row.epoch;
     if (epoch < 1 || epoch > all) {
@@ -210,58 +127,6 @@ Result<std::vector<ExternalTrial>> read_csv_trials(std::string_view text, const 
       row.epoch = epoch >= 1 && epoch <= static_cast<double>(study::kMaxEpochs) ? static_cast<std::int64_t>(epoch) : -1;
     }
     row.is_refinement = is_refinement && parse_metric(table.cell(i, *is_refinement)) == 1;
-    out.push_back(std::move(row));
-  }
-  return out;
-}
-
-Result<std::vector<ExternalTrial>> read_optuna_trials(std::string_view text, const std::vector<study::Goal>& goals) {
-  Journal journal;
-  std::size_t line = 0;
-  while (!text.empty()) {
-    const std::size_t end = text.find('\n');
-    const bool whole = end != std::string_view::npos;
-    const std::string_view one = text.substr(0, end);
-    text.remove_prefix(whole ? end + 1 : text.size());
-    ++line;
-    if (one.empty()) continue;
-    const std::string where = "line " + std::to_string(line);
-    try {
-      if (auto applied = journal.apply(json::parse(one)); !applied) {
-        return Error{applied.error().code, applied.error().message, where};
-      }
-    } catch (const std::exception&) {  // invalid JSON, index or step
-      if (!whole) break;
-      return Error{Code::kDataLoss, "is not a line of an Optuna journal", where};
-    }
-  }
-  if (journal.directions.size() != goals.size()) {
-    return Error{Code::kInvalidArgument,
-                 "the journal has " + std::to_string(journal.directions.size()) + " objectives, this study has " +
-                     std::to_string(goals.size()) + " goals",
-                 "goal"};
-  }
-  for (std::size_t k = 0; k < goals.size(); ++k) {
-    if (journal.directions[k] == (goals[k].maximize ? 2 : 1)) continue;
-    return Error{Code::kInvalidArgument,
-                 "objective " + std::to_string(k) + " of the journal is " +
-                     (journal.directions[k] == 2 ? "maximised" : "minimised") + ", the goal is to " +
-                     studyfile::goal_text(goals[k]),
-                 "goal"};
-  }
-  std::vector<ExternalTrial> out;
-  for (std::size_t i = 0; i < journal.trials.size(); ++i) {
-    const JournalTrial& trial = journal.trials[i];
-    ExternalTrial row{"trial " + std::to_string(i), trial.params, {}, 0};
-    row.is_refinement = trial.is_refinement;
-    if (trial.state == kComplete && trial.values.size() == goals.size()) {
-      for (std::size_t k = 0; k < goals.size(); ++k) row.metrics[goals[k].metric] = trial.values[k];
-    } else if (trial.state == kPruned && goals.size() == 1 && !trial.reported.empty()) {
-      row.metrics[goals[0].metric] = trial.reported.rbegin()->second;
-      row.epoch = trial.reported.rbegin()->first >= 1 ? trial.reported.rbegin()->first : -1;
-    } else {
-      continue;  // failed, waiting, running: no result
-    }
     out.push_back(std::move(row));
   }
   return out;

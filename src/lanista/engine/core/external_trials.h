@@ -34,13 +34,6 @@ struct ExternalTrial {
 Result<std::vector<ExternalTrial>> read_csv_trials(std::string_view text, const std::vector<std::string>& params,
                                                    const std::vector<std::string>& metrics);
 
-/// Reads the complete trials of an Optuna JournalStorage file, in order; the values get the metric names of `goals`.
-/// With one goal it also reads pruned trials, with their last reported value and its step as the epoch (-1 if the step
-/// is below 1). Failed and running trials are left out. An invalid last line without a line end is ignored, as in
-/// Optuna. Errors: kDataLoss (an invalid line, with "line N" in `where`), kInvalidArgument (several studies, or a
-/// number of objectives or directions that differ from the goals).
-Result<std::vector<ExternalTrial>> read_optuna_trials(std::string_view text, const std::vector<study::Goal>& goals);
-
 /// The external trials that a new study of `config` over `models` can import: those that it could propose itself. If
 /// there are too many, the latest ones are imported. The caller guarantees equal data and training, which cannot be
 /// checked.

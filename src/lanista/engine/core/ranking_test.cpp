@@ -16,6 +16,46 @@ using testing::kFolder;
 using testing::RepeatingStrategy;
 using testing::small_study;
 
+/// A FakeExecutor with an accuracy of NaN in odd trials, as a metric that the rows do not define.
+class UndefinedMetricExecutor final : public testing::ForwardingExecutor {
+ public:
+  using ForwardingExecutor::ForwardingExecutor;
+  std::optional<Report> next(double seconds) override {
+    auto report = ForwardingExecutor::next(seconds);
+    auto* epoch_report = report ? std::get_if<EpochReport>(&*report) : nullptr;
+    if (epoch_report != nullptr && epoch_report->measurement.trial.value % 2 == 1) {
+      epoch_report->measurement.metrics["val_accuracy"] = std::numeric_limits<double>::quiet_NaN();
+    }
+    return report;
+  }
+};
+
+TEST(Engine, RanksTrialsWithAnUndefinedGoalLast) {
+  for (const std::int64_t rules : {study::kFirstRules, study::kLatestRules}) {
+    Bench bench;
+    study::StudyConfig config = small_study(6);
+    config.data.rules = rules;
+    config.stop = {"none", Options::object()};
+    config.goals = {{true, "val_accuracy"}};
+    FakeExecutor fake = bench.executor(bench.disk, {});
+    UndefinedMetricExecutor executor(fake);
+    const auto done = bench.run(config, executor, bench.disk);
+    ASSERT_TRUE(done) << done.error().text();
+    const StudyView view = bench.view();
+    for (const TrialView& trial : view.trials) {
+      if (trial.outcome->kind == study::OutcomeKind::kDuplicate || trial.id.value % 2 == 0) continue;
+      const bool diverged = trial.outcome->reason.starts_with("diverged: val_accuracy is nan");
+      EXPECT_EQ(diverged, rules == study::kFirstRules) << trial.outcome->reason;
+    }
+    const auto ranked = study::ranking(view);
+    ASSERT_FALSE(ranked.empty());
+    EXPECT_EQ(ranked.front().value % 2, 0U);
+    if (rules == study::kLatestRules) {
+      EXPECT_EQ(ranked.back().value % 2, 1U);
+    }
+  }
+}
+
 TEST(Engine, EndsDuplicatesWithTheirOriginal) {
   Bench bench;
   const study::StudyConfig config = small_study(5);

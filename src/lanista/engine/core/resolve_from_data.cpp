@@ -7,6 +7,7 @@
 #include "lanista/engine/core/study_setup.h"
 #include "lanista/io/data/augment.h"
 #include "lanista/io/data/selector.h"
+#include "lanista/io/data/undefined_metrics.h"
 #include "lanista/model/autodiff/loss.h"
 #include "lanista/model/mutate/model_space.h"
 #include "lanista/search/study/epoch_schedule.h"
@@ -207,6 +208,25 @@ Result<void> resolve_from_data(study::StudyConfig& config, const data::DataSpec&
     }
   }
   return {};
+}
+
+Result<std::vector<std::string>> check_metrics_defined(const study::StudyConfig& config, const data::Dataset& data,
+                                                       std::span<const study::Metric> own_metrics) {
+  std::vector<std::string> warnings;
+  for (const auto& each : data::undefined_metrics(data, config.train.measured.metrics, own_metrics)) {
+    const bool is_validation = each.part == data::Part::kValidation;
+    const std::string name = (is_validation ? "val_" : "test_") + each.metric;
+    const bool is_goal = std::ranges::find(config.goals, name, &study::Goal::metric) != config.goals.end();
+    if (is_validation && (is_goal || rung_metric(config) == name)) {
+      return Error{Code::kInvalidArgument,
+                   "'" + name + "' is undefined for every trial: " + each.reason +
+                       "; add rows of it, give that part a larger share with data.split, or compare by another metric, "
+                       "such as val_log_loss",
+                   is_goal ? "goal" : "stop.on"};
+    }
+    warnings.push_back(name + " is undefined for every trial: " + each.reason);
+  }
+  return warnings;
 }
 
 }  // namespace lanista::engine

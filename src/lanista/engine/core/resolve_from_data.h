@@ -1,6 +1,8 @@
 #pragma once
 
 #include <span>
+#include <string>
+#include <vector>
 
 #include "lanista/base/result.h"
 #include "lanista/io/data/dataset.h"
@@ -23,5 +25,11 @@ namespace lanista::engine {
 /// setting that does not fit the data) with the key in `where`. The message has the value found and the allowed values.
 Result<void> resolve_from_data(study::StudyConfig& config, const data::DataSpec& data,
                                std::span<const study::Metric> own_metrics = {});
+
+/// Returns warnings, one line each, on measured metrics that a part of the data does not define, with metric, part and
+/// class. `config` is resolved. Errors: kInvalidArgument if a goal or stop.on is one of them on the validation part, so
+/// that no trial could be ranked; `where` is the key.
+Result<std::vector<std::string>> check_metrics_defined(const study::StudyConfig& config, const data::Dataset& data,
+                                                       std::span<const study::Metric> own_metrics = {});
 
 }  // namespace lanista::engine

@@ -265,5 +265,39 @@ TEST(ResolveFromData, RefusesSettingsUnlikeTheData) {
   EXPECT_NE(resolve_from_data(config, tokens).error().message.find("are tokens; allowed: auto"), std::string::npos);
 }
 
+TEST(MetricsDefined, RefusesGoalsAndWarnsOfOthers) {
+  bool refused = false, warned = false;
+  for (int rare = 0; rare < 40; ++rare) {  // which row is rare decides in which part it is
+    MemoryFileSystem disk;
+    std::string table = "a,y\n";
+    for (int i = 0; i < 60; ++i) table += std::to_string(i) + (i == rare ? ",rare\n" : ",usual\n");
+    disk.put("/t.csv", table);
+    auto config = *studyfile::read_study("data: {source: 'csv:/t.csv'}\ngoal: val_roc_auc", "s");
+    const auto data = data::open(config.data, "", disk);
+    ASSERT_TRUE(data) << data.error().text();
+    ASSERT_TRUE(resolve_from_data(config, data->spec()));
+    const auto checked = check_metrics_defined(config, *data);
+    if (checked) {
+      warned = true;
+      ASSERT_EQ(checked->size(), 1U);
+      EXPECT_EQ(checked->front(),
+                "test_roc_auc is undefined for every trial: the test part has no row of class \"rare\"");
+      continue;
+    }
+    refused = true;
+    EXPECT_EQ(checked.error().where, "goal");
+    EXPECT_NE(checked.error().message.find(
+                  "'val_roc_auc' is undefined for every trial: the validation part has no row of class \"rare\""),
+              std::string::npos)
+        << checked.error().message;
+    config.goals = {{false, "val_loss"}};
+    const auto notes = check_metrics_defined(config, *data);
+    ASSERT_TRUE(notes);
+    EXPECT_FALSE(notes->empty()) << "it is measured";
+  }
+  // A stratified split gives the one row of a class to the training part or to another, whichever: one of both occurs.
+  EXPECT_TRUE(refused || warned);
+}
+
 }  // namespace
 }  // namespace lanista::engine

@@ -20,19 +20,73 @@ std::string exhaustion(const StudyState& state) {
 
 }  // namespace
 
+// The whole budget of running trials is reserved, so that the limit is exact.
+std::int64_t SlotFiller::reserved_steps() const {
+  const StudyState& state = study_.state;
+  std::int64_t steps = state.view.steps;
+  for (const auto& [id, trial] : active_.trials()) {
+    const TrialView& running = state.trial(id);
+    steps += steps_between(state.view.config, *study_.services.data, running.proposal,
+                           static_cast<std::int64_t>(running.measurements.size()), trial.budget);
+  }
+  return steps;
+}
+
 bool SlotFiller::fits_budget(const study::Proposal& proposal, std::int64_t done, std::int64_t budget) const {
   const StudyState& state = study_.state;
   if (!state.steps) return true;
+  const std::int64_t steps = steps_between(state.view.config, *study_.services.data, proposal, done, budget);
+  return reserved_steps() + steps <= *state.steps;
+}
+
+bool SlotFiller::keeps_last_rung(const study::Proposal& proposal, std::int64_t done, std::int64_t budget) const {
+  const StudyState& state = study_.state;
+  const LastRung& last_rung = search_.last_rung();
+  if (!state.steps || last_rung.is_settled()) return true;
   const auto steps_of = [&](const study::Proposal& trial, std::int64_t from, std::int64_t to) {
     return steps_between(state.view.config, *study_.services.data, trial, from, to);
   };
-  // The whole budget of running trials is reserved, so that the limit is exact.
-  std::int64_t wanted = state.view.steps + steps_of(proposal, done, budget);
+  const auto to_end = [&](const study::Proposal& trial, std::int64_t from) {
+    return steps_of(trial, from, study::full_epochs(trial));
+  };
+  // Steps from a trial's epochs, or from those that it is to train now, to the end; the least of all trials.
+  std::int64_t least = to_end(proposal, done), least_after = to_end(proposal, budget);
   for (const auto& [id, trial] : active_.trials()) {
-    const TrialView& running = state.trial(id);
-    wanted += steps_of(running.proposal, static_cast<std::int64_t>(running.measurements.size()), trial.budget);
+    const std::int64_t steps = to_end(state.trial(id).proposal, trial.budget);
+    least = std::min(least, steps);
+    least_after = std::min(least_after, steps);
   }
-  return wanted <= *state.steps;
+  if (const auto best = last_rung.best_paused([](TrialId) { return true; })) {
+    const TrialView& paused = state.trial(*best);
+    const std::int64_t steps = to_end(paused.proposal, static_cast<std::int64_t>(paused.measurements.size()));
+    least = std::min(least, steps);
+    least_after = std::min(least_after, steps);
+  }
+  const std::int64_t reserved = reserved_steps();
+  if (reserved + least > *state.steps) return true;
+  return reserved + steps_of(proposal, done, budget) + least_after <= *state.steps;
+}
+
+bool SlotFiller::is_beyond_budget(const search::Suggestion& answer) const {
+  if (answer.kind != search::Suggestion::Kind::kGroup || answer.group.members.empty()) return false;
+  const auto* fresh = std::get_if<search::NewTrial>(&answer.group.members.front());
+  if (fresh == nullptr) return false;
+  const study::Proposal& proposal = fresh->proposal;
+  return !fits_budget(proposal, 0, proposal.budget) || !keeps_last_rung(proposal, 0, proposal.budget);
+}
+
+Result<bool> SlotFiller::finish_best_trial() {
+  const StudyState& state = study_.state;
+  if (active_.size() > 0 || !has_free_slot()) return false;
+  const auto fits = [&](TrialId id) {
+    if (!state.paused(id)) return false;
+    const TrialView& trial = state.trial(id);
+    return fits_budget(trial.proposal, static_cast<std::int64_t>(trial.measurements.size()),
+                       study::full_epochs(trial.proposal));
+  };
+  const auto best = search_.last_rung().best_paused(fits);
+  if (!best) return false;
+  return carry_out_resumption({*best, study::full_epochs(state.trial(*best).proposal)});
 }
 
 bool SlotFiller::can_carry_out(const search::Member& member) const {
@@ -54,6 +108,9 @@ Result<void> SlotFiller::fill_slots() {
   bool more = true;
   while (more) {
     LANISTA_ASSIGN(more, fill_next_slot());
+    if (!more) {
+      LANISTA_ASSIGN(more, finish_best_trial());
+    }
   }
   return {};
 }
@@ -77,23 +134,31 @@ Result<bool> SlotFiller::fill_next_slot() {
 
 Result<bool> SlotFiller::ask_strategy() {
   const StudyState& state = study_.state;
-  if (std::string reason = exhaustion(state); !reason.empty()) {
-    exhausted_reason_ = std::move(reason);
+  std::string exhausted = exhaustion(state);
+  const bool closes_rungs = state.view.config.data.rules > study::kFirstRules && state.paused_trials() > 0;
+  if (!exhausted.empty() && !closes_rungs) {
+    exhausted_reason_ = std::move(exhausted);
     return false;
   }
   if (is_trial_budget_spent(state) && state.paused_trials() == 0) return false;
   search::Capacity capacity;  // one slot at a time, so that each answer knows the ones before
   capacity.free_slots = trials_per_request(state.view.config);
   if (state.trials) capacity.new_trials = std::max<std::int64_t>(0, *state.trials - std::ssize(state.view.trials));
+  if (!exhausted.empty()) capacity.new_trials = 0;
   capacity.running = active_.size();
   capacity.paused = state.paused_trials();
   auto answer = search_.suggest(capacity);
+  if (closes_rungs && answer && is_beyond_budget(*answer)) {
+    capacity.new_trials = 0;  // The steps that are left are for paused trials.
+    answer = search_.suggest(capacity);
+  }
   if (!answer && answer.error().code != Code::kResourceExhausted) return std::move(answer).error();
   using Kind = search::Suggestion::Kind;
   if (answer && answer->kind == Kind::kGroup && !answer->group.members.empty()) {
     return begin_group(std::move(answer->group));
   }
   exhausted_reason_ = answer ? "the strategy has nothing left to propose" : answer.error().message;
+  if (!exhausted.empty()) exhausted_reason_ = std::move(exhausted);
   if (is_trial_budget_spent(state)) exhausted_reason_.clear();  // the budget is the reason
   strategy_waits_ = answer && answer->kind == Kind::kWait;
   // The space may have more trials, so the user is warned and may widen it or loosen its constraints.
@@ -115,7 +180,8 @@ Result<bool> SlotFiller::begin_group(search::TrialGroup group) {
 
 Result<bool> SlotFiller::carry_out_member(search::Member member, std::size_t waiting_index) {
   if (auto* fresh = std::get_if<search::NewTrial>(&member)) {
-    if (!fits_budget(fresh->proposal, 0, fresh->proposal.budget)) return false;
+    const std::int64_t budget = fresh->proposal.budget;
+    if (!fits_budget(fresh->proposal, 0, budget) || !keeps_last_rung(fresh->proposal, 0, budget)) return false;
     LANISTA_TRY(starter_.propose(std::move(fresh->proposal), waiting_index));
     return true;
   }
@@ -149,7 +215,9 @@ Result<bool> SlotFiller::carry_out_resumption(const search::ResumeTrial& member)
     LANISTA_TRY(ender_.end_pruned(id, *by));
     return true;
   }
-  if (!fits_budget(trial.proposal, done, member.budget)) return false;
+  if (!fits_budget(trial.proposal, done, member.budget) || !keeps_last_rung(trial.proposal, done, member.budget)) {
+    return false;
+  }
   LANISTA_TRY(starter_.resume(member));
   return true;
 }

@@ -50,6 +50,16 @@ class SlotFiller {
   bool is_barrier_active() const;
   /// Whether a trial fits the step budget with its epochs `done` + 1 to `budget`.
   bool fits_budget(const study::Proposal& proposal, std::int64_t done, std::int64_t budget) const;
+  /// Whether the step budget still allows a trial to train to the end of its schedule after these epochs. True if it
+  /// does not allow that now, and if a trial has done so (LastRung).
+  bool keeps_last_rung(const study::Proposal& proposal, std::int64_t done, std::int64_t budget) const;
+  /// Whether the first member of a group is a new trial that the budget does not allow, or should not (see above).
+  bool is_beyond_budget(const search::Suggestion& answer) const;
+  /// Number of steps of finished epochs, and of the whole budgets of running trials.
+  std::int64_t reserved_steps() const;
+  /// Resumes the best paused trial to the end, if no trial has trained to the end and nothing else can start. Returns
+  /// whether there was one.
+  Result<bool> finish_best_trial();
   /// Carries out a member. `waiting_index` is the index of a new trial among those that wait. Returns false if the step
   /// budget does not allow it. Errors: kInvalidArgument (the strategy names a trial in another state).
   Result<bool> carry_out_member(search::Member member, std::size_t waiting_index = 0);

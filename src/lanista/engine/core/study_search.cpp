@@ -14,7 +14,7 @@ void DuplicateIndex::observe(const study::Event& event) {
 
 StudySearch::StudySearch(StudyContext& study, std::unique_ptr<search::Strategy> strategy,
                          const std::vector<study::Event>& past)
-    : study_(study), strategy_(std::move(strategy)), rules_(study, *strategy_) {
+    : study_(study), strategy_(std::move(strategy)), rules_(study, *strategy_), last_rung_(study.state.view.config) {
   for (const study::Event& event : past) observe(event);
 }
 
@@ -23,6 +23,7 @@ void StudySearch::observe(const study::Event& event) {
   run_ahead_limit_.observe(event, *strategy_);
   rules_.observe(event);
   duplicates_.observe(event);
+  last_rung_.observe(event);
 }
 
 void StudySearch::announce(const study::Event& event) {

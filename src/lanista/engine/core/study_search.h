@@ -7,6 +7,7 @@
 
 #include "lanista/base/digest.h"
 #include "lanista/base/result.h"
+#include "lanista/engine/core/last_rung.h"
 #include "lanista/engine/core/pruning_by_rules.h"
 #include "lanista/engine/core/run_ahead_limit.h"
 #include "lanista/engine/core/study_context.h"
@@ -54,6 +55,8 @@ class StudySearch {
   TrialId first_like(TrialId trial) const { return duplicates_.first_like(trial); }
   /// The pruning rules of the study.
   const PruningByRules& rules() const { return rules_; }
+  /// The trial that trains to the end if no other does.
+  const LastRung& last_rung() const { return last_rung_; }
 
  private:
   /// Gives an event to the strategy and to the folds.
@@ -64,6 +67,7 @@ class StudySearch {
   RunAheadLimit run_ahead_limit_;
   PruningByRules rules_;
   DuplicateIndex duplicates_;
+  LastRung last_rung_;
 };
 
 }  // namespace lanista::engine

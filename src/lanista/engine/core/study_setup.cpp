@@ -236,7 +236,8 @@ Result<std::unique_ptr<search::Halving>> make_rule(const study::StudyConfig& con
   const std::int64_t count = config.data.folds ? study::trainings_per_proposal(config) : 1;
   for (std::int64_t i = 0; i < count; ++i) {
     auto rule = plugin.make(
-        {config.goals, config.train.length.epochs, config.subject_to, study::selection_rule(config)}, *options);
+        {config.goals, config.train.length.epochs, config.subject_to, study::selection_rule(config), config.data.rules},
+        *options);
     if (!rule) return invalid("stop", rule.error());
     rules.push_back(*std::move(rule));
   }
@@ -255,6 +256,7 @@ Result<search::Context> strategy_context(const study::StudyConfig& config,
   search::Context context{std::move(models), std::move(params), config.goals, config.train.length.epochs,
                           Rng(config.run.seed).split("strategy")};
   context.constraints = config.subject_to;
+  context.rules = config.data.rules;
   return context;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lanista/base/result.h"
+#include "lanista/engine/core/last_rung.h"
 #include "lanista/engine/core/study_search.h"
 #include "lanista/search/sampler/strategy.h"
 #include "lanista/search/study/trial.h"
@@ -35,6 +36,11 @@ class SearchDriver {
     std::int64_t slots = 1;                   ///< Number of trials that may be active at a time.
     std::optional<std::int64_t> trials = {};  ///< Largest number of proposals; absent: no limit.
     bool skips_duplicates = false;            ///< True: a repeated proposal ends at once as a duplicate, as in a study.
+    /// If set, the best paused trial trains to the end when nothing else can start, as in a study.
+    std::optional<LastRung> last_rung = {};
+    std::optional<std::int64_t> steps = {};  ///< Largest number of training steps; absent: no limit.
+    /// Returns the steps of a trial's epochs `from` + 1 to `to`. Needed if `steps` is set.
+    std::function<std::int64_t(const study::Proposal&, std::int64_t from, std::int64_t to)> steps_between = {};
   };
   /// Returns the metrics of a trial at `trial.epoch`; nullopt: it failed.
   using Measure = std::function<std::optional<Metrics>(const Trial& trial)>;
@@ -42,8 +48,8 @@ class SearchDriver {
   using Ended = std::function<void(const Trial& trial, study::OutcomeKind kind)>;
 
   /// `strategy` outlives this. An empty `ended` is not called.
-  SearchDriver(search::Strategy& strategy, const Limits& limits, Measure measure, Ended ended = {})
-      : strategy_(strategy), limits_(limits), measure_(std::move(measure)), ended_(std::move(ended)) {}
+  SearchDriver(search::Strategy& strategy, Limits limits, Measure measure, Ended ended = {})
+      : strategy_(strategy), limits_(std::move(limits)), measure_(std::move(measure)), ended_(std::move(ended)) {}
 
   /// Gives active trials one epoch each in turn, until all calls of run_until() together ran `epochs` epochs, or until
   /// no trial is active and none can start. Errors: those of the strategy, except kResourceExhausted: it proposes none.
@@ -63,6 +69,12 @@ class SearchDriver {
 
  private:
   bool is_trial_budget_spent() const { return limits_.trials && num_proposed_ >= *limits_.trials; }
+  void observe(const study::Event& event);
+  Result<void> fill_slots(std::vector<TrialId>& started_trials);
+  /// Returns false if the limits do not allow the member.
+  bool fits_budget(const search::Member& member) const;
+  /// Resumes the best paused trial to the end, if no trial trains. Returns false if there is none.
+  bool finish_best_trial(std::vector<TrialId>& started_trials);
   bool carry_out_member(const search::Member& member, std::vector<TrialId>& started_trials);
   bool begin(const study::Proposal& proposal);
   bool end(TrialId id, study::OutcomeKind kind);
@@ -77,6 +89,7 @@ class SearchDriver {
   DuplicateIndex duplicates_;           ///< Empty unless duplicates are skipped.
   bool is_barrier_active_ = false;
   int consecutive_duplicates_ = 0;
+  std::int64_t spent_steps_ = 0;  ///< Of finished epochs.
   std::int64_t num_paused_ = 0, spent_epochs_ = 0, num_proposed_ = 0;
 };
 

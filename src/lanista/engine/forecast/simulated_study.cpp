@@ -1,16 +1,20 @@
 #include "lanista/engine/forecast/simulated_study.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "lanista/base/portable_math.h"
 #include "lanista/engine/core/check_config.h"
 #include "lanista/engine/core/study_setup.h"
+#include "lanista/engine/core/trial_cost.h"
 #include "lanista/engine/forecast/plan_members.h"
 #include "lanista/engine/forecast/search_driver.h"
 #include "lanista/plan/elastic/elastic.h"
@@ -47,6 +51,25 @@ std::string megabytes(double bytes) {
   return text;
 }
 
+/// Made-up values of all metrics that the study compares by.
+SearchDriver::Metrics synthetic_metrics(const study::StudyConfig& config, const Rng& rng,
+                                        const SearchDriver::Trial& trial) {
+  const double loss = synthetic_loss(rng, trial.id.value, trial.epoch);
+  SearchDriver::Metrics out{{"train_loss", portable_exp(0.3 * loss)}, {"val_loss", portable_exp(0.3 * loss)}};
+  const auto add = [&](const std::string& name) {
+    if (out.contains(name)) return;
+    const bool more = study::more_is_better(name).value_or(false);
+    out[name] = more ? 1 / (1 + portable_exp(loss)) : portable_exp(0.3 * loss);
+  };
+  for (const std::string& metric : config.train.measured.metrics) add("val_" + metric);
+  for (const study::Goal& goal : config.goals) {
+    if (goal.metric.starts_with("val_")) add(goal.metric);
+  }
+  return out;
+}
+
+Rng synthetic_rng(const study::StudyConfig& config) { return Rng(config.run.seed).split("made-up"); }
+
 /// A simulated study as a source of work. One piece of work is the training of a trial until its next verdict.
 class SimulatedStudy : public plan::TrialSource {
  public:
@@ -60,10 +83,10 @@ class SimulatedStudy : public plan::TrialSource {
         cluster_(on),
         strategy_(strategy),
         members_(config, data, models, request.costs.prices),
-        rng_(Rng(config.run.seed).split("made-up")),
+        rng_(synthetic_rng(config)),
         driver_(
-            strategy, {config.strategy.slots, trials, true},
-            [this](const SearchDriver::Trial& trial) { return measured(trial); },
+            strategy, {config.strategy.slots, trials, true, LastRung(config)},
+            [this](const SearchDriver::Trial& trial) { return synthetic_metrics(config_, rng_, trial); },
             [this](const SearchDriver::Trial&, study::OutcomeKind kind) {
               if (kind == study::OutcomeKind::kStopped) ++ended_early_;
             }) {}
@@ -155,21 +178,6 @@ class SimulatedStudy : public plan::TrialSource {
     return costs_.emplace(trial.id, price).first->second;
   }
 
-  SearchDriver::Metrics measured(const SearchDriver::Trial& trial) const {
-    const double loss = synthetic_loss(rng_, trial.id.value, trial.epoch);
-    SearchDriver::Metrics out{{"train_loss", portable_exp(0.3 * loss)}, {"val_loss", portable_exp(0.3 * loss)}};
-    const auto add = [&](const std::string& name) {
-      if (out.contains(name)) return;
-      const bool more = study::more_is_better(name).value_or(false);
-      out[name] = more ? 1 / (1 + portable_exp(loss)) : portable_exp(0.3 * loss);
-    };
-    for (const std::string& metric : config_.train.measured.metrics) add("val_" + metric);
-    for (const study::Goal& goal : config_.goals) {
-      if (goal.metric.starts_with("val_")) add(goal.metric);
-    }
-    return out;
-  }
-
   const study::StudyConfig& config_;
   const data::DataSpec& data_;
   graph::OpTable ops_;
@@ -186,7 +194,68 @@ class SimulatedStudy : public plan::TrialSource {
   std::optional<Error> error_;
 };
 
+/// True if the study compares trials at rungs, and the best train to the end.
+bool has_rungs(const study::StudyConfig& config) {
+  constexpr std::array<std::string_view, 3> kRules{"asha", "successive_halving", "hyperband"};
+  if (std::ranges::find(kRules, config.stop.rule) != kRules.end()) return true;
+  const auto all = search::builtin_strategies();
+  const auto plugin = std::ranges::find(all, config.strategy.name, &search::StrategyPlugin::name);
+  return plugin != all.end() && plugin->has_own_halving && !plugin->forks;
+}
+
+/// The reason why no trial trains to the end, and what to change.
+Error nothing_to_end(const study::StudyConfig& config, const data::DataSpec& data, std::int64_t trials) {
+  const std::int64_t epochs = config.train.length.epochs, steps = min_trial_steps(config, data);
+  const auto error = [&](const std::string& text, const std::string& key) {
+    return Error{Code::kFailedPrecondition,
+                 "no trial trains to its last epoch, " + std::to_string(epochs) + ": " + text, key};
+  };
+  if (config.budget.steps && steps > *config.budget.steps) {
+    return error("budget.steps is " + std::to_string(*config.budget.steps) + ", and one trial has " +
+                     std::to_string(steps) + " steps; raise budget.steps to at least that, or lower train.epochs",
+                 "budget.steps");
+  }
+  const auto stopped = config.stop.options.find("bootstrap");
+  if (stopped != config.stop.options.end() && stopped->is_number_integer() && *stopped > 0) {
+    return error("stop.bootstrap ends the first " + stopped->dump() + " trials at each rung, and the study has " +
+                     std::to_string(trials) + "; lower stop.bootstrap, or raise budget.trials",
+                 "stop.bootstrap");
+  }
+  return error("the budget ends before the rungs do; raise budget.trials or budget.steps, or lower train.epochs",
+               "budget");
+}
+
 }  // namespace
+
+Result<std::optional<LastRungForecast>> forecast_last_rung(const study::StudyConfig& config, const data::DataSpec& data,
+                                                           std::shared_ptr<const mutate::ModelSpace> models) {
+  LANISTA_TRY(check_config(config));
+  if (!has_rungs(config)) return std::optional<LastRungForecast>();
+  study::StudyConfig simulated = config;
+  if (config.stop.rule != "none") {
+    simulated.strategy.name = "random";
+    simulated.strategy.options = Options::object();
+    simulated.strategy.then.reset();
+  }
+  LANISTA_ASSIGN(const auto strategy, make_strategy(simulated, std::move(models)));
+  const Rng rng = synthetic_rng(config);
+  const std::int64_t trials = std::min(config.budget.trials.value_or(kMaxForecastTrials), kMaxForecastTrials);
+  LastRungForecast out{0, 0, config.train.length.epochs};
+  SearchDriver driver(
+      *strategy,
+      {config.strategy.slots, trials, true, LastRung(simulated), config.budget.steps,
+       [&](const study::Proposal& proposal, std::int64_t from, std::int64_t to) {
+         return steps_between(simulated, data, proposal, from, to);
+       }},
+      [&](const SearchDriver::Trial& trial) { return synthetic_metrics(simulated, rng, trial); },
+      [&](const SearchDriver::Trial& trial, study::OutcomeKind) {
+        out.to_end += trial.epoch >= study::full_epochs(trial.proposal) ? 1 : 0;
+      });
+  LANISTA_TRY(driver.run_until(std::numeric_limits<std::int64_t>::max()));
+  out.trials = driver.num_trials();
+  if (out.to_end == 0) return nothing_to_end(config, data, out.trials);
+  return std::optional(out);
+}
 
 double synthetic_loss(const Rng& rng, std::int64_t number, std::int64_t budget) {
   Rng of = rng.split("curve").split(static_cast<std::uint64_t>(number));

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "lanista/base/result.h"
 #include "lanista/base/rng.h"
@@ -33,5 +34,23 @@ double synthetic_loss(const Rng& rng, std::int64_t number, std::int64_t budget);
 Result<Forecast> forecast_study(const study::StudyConfig& config, const data::DataSpec& data,
                                 std::shared_ptr<const mutate::ModelSpace> models, const PlanRequest& request,
                                 const ClusterFile& on);
+
+/// The number of trials that train their whole schedule.
+struct LastRungForecast {
+  std::int64_t trials = 0;  ///< Trials that begin, at most those of the budget.
+  std::int64_t to_end = 0;  ///< Trials of them that train to the last epoch.
+  std::int64_t epochs = 0;  ///< Number of that epoch.
+};
+/// Largest number of trials that forecast_last_rung() simulates.
+inline constexpr std::int64_t kMaxForecastTrials = 1024;
+/// Simulates a study with rungs (stop.rule asha, successive_halving or hyperband, or strategy dehb) within its budget
+/// of trials and steps, and counts the trials that train to the end. Results are made up as in forecast_study(), so
+/// only numbers are of use. A strategy without rungs of its own is replaced by random search. nullopt: the study has no
+/// rungs. Nothing is trained.
+///
+/// Errors: those of check_config (kInvalidArgument), of the model space and the strategy; kFailedPrecondition if no
+/// trial trains to the end, with the setting to change in the message and its key in `where`.
+Result<std::optional<LastRungForecast>> forecast_last_rung(const study::StudyConfig& config, const data::DataSpec& data,
+                                                           std::shared_ptr<const mutate::ModelSpace> models);
 
 }  // namespace lanista::engine

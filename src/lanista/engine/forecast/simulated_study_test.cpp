@@ -68,6 +68,46 @@ TEST(SimulatedStudy, MatchesSuccessiveHalving) {
   EXPECT_EQ(of_length, (std::map<std::int64_t, int>{{1, 18}, {3, 6}, {9, 2}, {27, 1}}));
 }
 
+Result<std::optional<LastRungForecast>> last_rung_of(const study::StudyConfig& config) {
+  MemoryFileSystem disk;
+  const auto models = make_model_space(config, small_data(), ".", disk);
+  LANISTA_CHECK(models.ok(), models ? "" : models.error().text());
+  return forecast_last_rung(config, small_data(), *models);
+}
+
+TEST(LastRungForecast, CountsTrialsThatTrainToTheEnd) {
+  const auto whole = last_rung_of(equal_trials("successive_halving", {{"trials", 27}, {"cycles", 1}}, 27, 27));
+  ASSERT_TRUE(whole && *whole) << (whole ? "" : whole.error().text());
+  EXPECT_EQ((*whole)->trials, 27);
+  EXPECT_EQ((*whole)->to_end, 1);
+  EXPECT_EQ((*whole)->epochs, 27);
+  const auto none = last_rung_of(equal_trials("none", Options::object(), 27, 27));
+  ASSERT_TRUE(none);
+  EXPECT_FALSE(none->has_value()) << "a study without rungs";
+  study::StudyConfig dehb = equal_trials("none", Options::object(), 81, 60);
+  dehb.strategy.name = "dehb";
+  const auto sixty = last_rung_of(dehb);
+  ASSERT_TRUE(sixty && *sixty) << (sixty ? "" : sixty.error().text());
+  EXPECT_EQ((*sixty)->to_end, 1);
+  dehb.data.rules = study::kFirstRules;
+  EXPECT_FALSE(last_rung_of(dehb).ok()) << "the first rules fill a rung with 81 trials";
+}
+
+TEST(LastRungForecast, RefusesBudgetsWithoutATrialToTheEnd) {
+  study::StudyConfig config = equal_trials("hyperband", Options::object(), 9, 20);
+  config.budget.steps = 17;  // nine epochs have two steps each
+  const auto steps = last_rung_of(config);
+  ASSERT_FALSE(steps.ok());
+  EXPECT_EQ(steps.error().where, "budget.steps");
+  EXPECT_NE(steps.error().message.find("one trial has 18 steps; raise budget.steps"), std::string::npos)
+      << steps.error().message;
+  config.budget.steps = 18;
+  EXPECT_TRUE(last_rung_of(config).ok());
+  const auto stopped = last_rung_of(equal_trials("asha", {{"bootstrap", 8}}, 9, 6));
+  ASSERT_FALSE(stopped.ok());
+  EXPECT_EQ(stopped.error().where, "stop.bootstrap");
+}
+
 // Computed by hand: ten trials of the search, and two more for the epochs that its searches discard.
 TEST(SimulatedStudy, RetrainsBestAfterSearch) {
   study::StudyConfig config = equal_trials("none", Options::object(), 9, 10);

@@ -164,7 +164,7 @@ TEST(KeepStudy, SatisfiesConstraintsFirst) {
     MemoryFileSystem disk;
     ASSERT_TRUE(
         keeping_process(disk,
-                        study_text("schedule: constant", "goal: [maximize val_loss, minimize params]\nsubject_to: [" +
+                        study_text("schedule: constant", "goal: [maximize! val_loss, minimize params]\nsubject_to: [" +
                                                              std::string(constraint) + "]\n"),
                         2)
             .run());

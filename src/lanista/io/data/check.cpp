@@ -8,6 +8,7 @@
 #include "lanista/io/data/catalog.h"
 #include "lanista/io/data/columns.h"
 #include "lanista/io/data/dataset.h"
+#include "lanista/io/data/undefined_metrics.h"
 
 namespace lanista::data {
 namespace {
@@ -85,6 +86,14 @@ void add_target_facts(const Dataset& set, DataReport& report) {
   }
 }
 
+/// Warns of metrics that have no value on a part, since a class has no row there.
+void add_undefined_metrics(const Dataset& set, DataReport& report) {
+  for (const UndefinedMetric& each : undefined_metrics(set, study::applicable_metrics(set.spec().targets()))) {
+    report.warnings.push_back((each.part == Part::kValidation ? "val_" : "test_") + each.metric +
+                              " is undefined, since " + each.reason);
+  }
+}
+
 /// The name of a class, or of one of several labels.
 std::string class_name(const DataSpec& spec, std::size_t index) {
   const std::vector<std::string> targets = spec.multilabel ? target_names(spec) : std::vector<std::string>();
@@ -158,6 +167,7 @@ Result<DataReport> check_source(const study::DataConfig& config, const std::stri
   }
   report.decisions = set.decisions();
   warn(set.data_warnings(), report);
+  add_undefined_metrics(set, report);
   return report;
 }
 

@@ -193,7 +193,7 @@ Result<BlueprintSpace> make_blueprint(const study::StudyConfig& config, const gr
     if (!blueprint) return Error{blueprint.error().code, blueprint.error().text(), "model.space"};
     return BlueprintSpace{named->name, *std::move(blueprint), ends};
   }
-  auto blueprint = read_blueprint(ops, config.model.space);
+  auto blueprint = read_blueprint(ops, config.model.space, config.data.rules);
   if (!blueprint) return at_key(blueprint.error());
   return BlueprintSpace{"space", *std::move(blueprint), ends};
 }
@@ -211,7 +211,7 @@ Result<void> embed_model_space(study::StudyConfig& config, const std::string& fo
     const YAML::Node root = YAML::Load(protected_text);
     Mistakes mistakes(source, {});
     json space = mistakes.to_json(root);
-    if (auto good = read_blueprint(graph::builtin_ops(), space); !good) {
+    if (auto good = read_blueprint(graph::builtin_ops(), space, config.data.rules); !good) {
       mistakes.add(find_node_at(root, good.error().where), good.error().where, good.error().message);
       return Error{Code::kInvalidArgument, mistakes.text(), ""};
     }

@@ -14,8 +14,9 @@ namespace lanista::studyfile {
 
 /// The blueprint that `space`, the JSON value of `model.space`, describes: a mapping with `layers` and optional
 /// `choices`. Errors: kInvalidArgument (another form), kNotFound (an unknown operator); `where` is the key inside the
-/// mapping, such as "layers[2].choice.of[0]".
-Result<mutate::Blueprint> read_blueprint(const graph::OpTable& ops, const nlohmann::json& space);
+/// mapping, such as "layers[2].choice.of[0]". Ranges are read by the rules of the study.
+Result<mutate::Blueprint> read_blueprint(const graph::OpTable& ops, const nlohmann::json& space,
+                                         std::int64_t rules = study::kLatestRules);
 
 /// The JSON Schema of the mapping that read_blueprint() reads. It does not check operators,
 /// formulas, or the content of blocks inside other blocks.

@@ -25,7 +25,7 @@ std::string with_commas(std::string text) {
 /// Reads the tree. It records the key in the file of every block of the blueprint.
 class BlueprintReader {
  public:
-  explicit BlueprintReader(const graph::OpTable& ops) : ops_(ops) {}
+  BlueprintReader(const graph::OpTable& ops, std::int64_t rules) : ops_(ops), rules_(rules) {}
 
   Result<Blueprint> read(const json& space) {
     LANISTA_TRY(check_keys(space, "", {"choices", "layers"}));
@@ -52,7 +52,7 @@ class BlueprintReader {
     return value_error(join_path(path, "reduce"), "'" + word + "' is not allowed; allowed: sum, mean, concat, mul");
   }
 
-  static Result<space::Domain> read_domain(const json& value, const std::string& path) {
+  Result<space::Domain> read_domain(const json& value, const std::string& path) const {
     if (value.is_array()) {
       space::Categorical out;
       for (const json& item : value) {
@@ -72,7 +72,7 @@ class BlueprintReader {
       const auto fixed = value.get<std::int64_t>();
       return space::Domain(space::IntRange{fixed, fixed});
     }
-    const auto parsed = parse_domain(call);
+    const auto parsed = parse_domain(call, rules_);
     if (!parsed) {
       return value_error(path, quote_value(value) + " is neither a list of values nor a range such as int(1, 3)");
     }
@@ -80,7 +80,7 @@ class BlueprintReader {
     return **parsed;
   }
 
-  static Result<std::vector<ValueChoice>> read_choices(const json& map, const std::string& path) {
+  Result<std::vector<ValueChoice>> read_choices(const json& map, const std::string& path) const {
     std::vector<ValueChoice> out;
     const auto it = map.find("choices");
     if (it == map.end()) return out;
@@ -358,14 +358,15 @@ class BlueprintReader {
   }
 
   const graph::OpTable& ops_;
+  std::int64_t rules_;
   std::map<std::string, std::string> block_paths_;  // key in the file, by block of the blueprint
   std::size_t depth_ = 0;
 };
 
 }  // namespace
 
-Result<Blueprint> read_blueprint(const graph::OpTable& ops, const json& space) {
-  return BlueprintReader(ops).read(space);
+Result<Blueprint> read_blueprint(const graph::OpTable& ops, const json& space, std::int64_t rules) {
+  return BlueprintReader(ops, rules).read(space);
 }
 
 }  // namespace lanista::studyfile

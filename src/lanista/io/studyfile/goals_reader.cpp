@@ -9,8 +9,12 @@ namespace lanista::studyfile {
 void read_goals(const YAML::Node& node, study::StudyConfig& config, Mistakes& mistakes) {
   if (node.IsScalar() && node.Scalar() == "auto") return;
   const auto add = [&](const YAML::Node& item) {
-    auto goal = parse_goal(item.IsScalar() ? item.Scalar() : "");
+    const std::string text = item.IsScalar() ? item.Scalar() : "";
+    auto goal = parse_goal(text);
     if (!goal) return mistakes.add(item, "goal", goal.error().message);
+    if (config.data.rules > study::kFirstRules) {
+      if (auto good = check_goal_direction(text, *goal); !good) return mistakes.add(item, "goal", good.error().message);
+    }
     config.goals.push_back(*goal);
   };
   if (node.IsSequence()) {

@@ -18,7 +18,7 @@ void read_model_space(const YAML::Node& node, const std::string& path, study::St
     return;
   }
   config.model.space = mistakes.to_json(node);
-  const auto read = read_blueprint(graph::builtin_ops(), config.model.space);
+  const auto read = read_blueprint(graph::builtin_ops(), config.model.space, config.data.rules);
   if (read) return;
   const std::string& where = read.error().where;
   mistakes.add(find_node_at(node, where), path + (where.empty() ? "" : "." + where), read.error().message);

@@ -44,36 +44,52 @@ std::vector<std::string_view> arguments(std::string_view inside) {
   }
 }
 
+/// The last argument of a quant() with a grid that begins at the lower bound under all rules of studies.
+constexpr std::string_view kFromLo = "from lo";
+
 struct Notation {
   std::string_view name;
   std::string_view form;
 };
 constexpr Notation kNotations[] = {{"range", "range(lo, hi)"},
                                    {"log", "log(lo, hi) with lo > 0"},
-                                   {"int", "int(lo, hi)"},
+                                   {"int", "int(lo, hi), int(lo, hi, step) or int(lo, hi, log)"},
                                    {"quant", "quant(lo, hi, step)"},
                                    {"choice", "choice(a, b, ...)"}};
 
-Result<space::Domain> make_domain(std::string_view name, std::string_view form,
-                                  const std::vector<std::string_view>& args, std::string_view text) {
+/// Removes `word` from the end of the arguments. True if it was there.
+bool take_last(std::vector<std::string_view>& args, std::string_view word) {
+  if (args.empty() || args.back() != word) return false;
+  args.pop_back();
+  return true;
+}
+
+Result<space::Domain> make_domain(std::string_view name, std::string_view form, std::vector<std::string_view> args,
+                                  std::string_view text, std::int64_t rules) {
   if (name == "choice") {
     space::Categorical choice;
     for (const auto& arg : args) choice.values.push_back(parse_value(arg));
     return space::Domain{choice};
   }
-  const std::size_t num_expected = name == "quant" ? 3 : 2;
-  if (args.size() != num_expected) return invalid(text, std::string(form));
-  if (name == "int") {
+  const bool is_int = name == "int", is_quant = name == "quant";
+  const bool from_lo = (is_quant && take_last(args, kFromLo)) || rules > study::kFirstRules;
+  const bool log = name == "log" || ((is_int || is_quant) && take_last(args, "log"));
+  const std::size_t least = is_quant ? 3 : 2, most = is_quant || is_int ? 3 : 2;
+  if (args.size() < least || args.size() > most) return invalid(text, std::string(form));
+  if (is_int) {
     const auto lo = number<std::int64_t>(args[0]);
     const auto hi = number<std::int64_t>(args[1]);
-    if (!lo || !hi) return invalid(text, std::string(form) + " with integers");
-    return space::Domain{space::IntRange{.lo = *lo, .hi = *hi}};
+    const auto step = args.size() == 3 ? number<std::int64_t>(args[2]) : 1;
+    if (!lo || !hi || !step) return invalid(text, std::string(form) + " with integers");
+    return space::Domain{space::IntRange{.lo = *lo, .hi = *hi, .step = *step, .log = log}};
   }
   const auto lo = number<double>(args[0]);
   const auto hi = number<double>(args[1]);
-  const auto step = num_expected == 3 ? number<double>(args[2]) : 0.0;
+  const auto step = is_quant ? number<double>(args[2]) : 0.0;
   if (!lo || !hi || !step) return invalid(text, std::string(form) + " with numbers");
-  return space::Domain{space::FloatRange{.lo = *lo, .hi = *hi, .quant = *step, .log = name == "log"}};
+  if (is_quant && from_lo && !(*step > 0)) return invalid(text, std::string(form) + " with a step above 0");
+  return space::Domain{
+      space::FloatRange{.lo = *lo, .hi = *hi, .quant = *step, .log = log, .from_lo = is_quant && from_lo}};
 }
 
 // Whether a word precedes `open`, an opening parenthesis. Any word counts, so that a misspelt one is reported as a
@@ -128,7 +144,7 @@ space::Value parse_value(std::string_view text) {
   return std::string(text);
 }
 
-std::optional<Result<space::Domain>> parse_domain(std::string_view text) {
+std::optional<Result<space::Domain>> parse_domain(std::string_view text, std::int64_t rules) {
   text = trim(text);
   const auto open = text.find('(');
   if (open == std::string_view::npos || !text.ends_with(')')) return std::nullopt;
@@ -137,7 +153,8 @@ std::optional<Result<space::Domain>> parse_domain(std::string_view text) {
   for (const auto& notation : kNotations) {
     names.emplace_back(notation.name);
     if (notation.name != name) continue;
-    auto domain = make_domain(name, notation.form, arguments(text.substr(open + 1, text.size() - open - 2)), text);
+    auto domain =
+        make_domain(name, notation.form, arguments(text.substr(open + 1, text.size() - open - 2)), text, rules);
     if (domain) {
       if (auto checked = space::check_domain(*domain); !checked) {
         return Result<space::Domain>(invalid(text, std::string(notation.form) + "; " + checked.error().message));
@@ -151,12 +168,21 @@ std::optional<Result<space::Domain>> parse_domain(std::string_view text) {
   return Result<space::Domain>(invalid(text, allowed + (near.empty() ? "" : "; did you mean '" + near + "'?")));
 }
 
+std::string explicit_domain_text(const space::Domain& domain) {
+  std::string text = space::domain_text(domain);
+  const auto* range = std::get_if<space::FloatRange>(&domain);
+  if (range != nullptr && range->from_lo) text.insert(text.size() - 1, ", " + std::string(kFromLo));
+  return text;
+}
+
 Result<study::Goal> parse_goal(std::string_view text) {
   text = trim(text);
   const auto space = text.find(' ');
-  const std::string_view direction = text.substr(0, space);
+  std::string_view direction = text.substr(0, space);
   const std::string_view metric = space == std::string_view::npos ? "" : trim(text.substr(space));
   if (const auto more = study::more_is_better(text)) return study::Goal{*more, std::string(text)};
+  const bool confirmed = direction.ends_with('!');
+  if (confirmed) direction.remove_suffix(1);
   if ((direction != "maximize" && direction != "minimize") || metric.empty()) {
     const std::string near = space == std::string_view::npos ? nearest_name(text, measured_names()) : "";
     return invalid(text, "'maximize METRIC', 'minimize METRIC', or a metric alone, such as val_accuracy" +
@@ -165,7 +191,26 @@ Result<study::Goal> parse_goal(std::string_view text) {
   return study::Goal{direction == "maximize", std::string(metric)};
 }
 
-std::string goal_text(const study::Goal& goal) { return (goal.maximize ? "maximize " : "minimize ") + goal.metric; }
+std::string goal_text(const study::Goal& goal, std::int64_t rules) {
+  const bool confirms = rules > study::kFirstRules && is_contrary(goal);
+  return (goal.maximize ? "maximize" : "minimize") + std::string(confirms ? "! " : " ") + goal.metric;
+}
+
+bool is_contrary(const study::Goal& goal) {
+  const auto more = study::more_is_better(goal.metric);
+  return more && *more != goal.maximize;
+}
+
+Result<void> check_goal_direction(std::string_view text, const study::Goal& goal) {
+  const bool confirmed = trim(text).substr(0, trim(text).find(' ')).ends_with('!');
+  if (!is_contrary(goal) || confirmed) return {};
+  const std::string named = std::string(goal.maximize ? "maximize" : "minimize");
+  return Error{Code::kInvalidArgument,
+               "'" + named + " " + goal.metric + "' is a search for the worst models, since " +
+                   (goal.maximize ? "smaller" : "larger") + " values of " + goal.metric + " are better; write '" +
+                   goal.metric + "', or '" + named + "! " + goal.metric + "' to confirm it",
+               ""};
+}
 
 Result<double> parse_limit(std::string_view text) {
   std::string_view rest = trim(text);

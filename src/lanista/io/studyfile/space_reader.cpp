@@ -1,6 +1,7 @@
 #include "lanista/io/studyfile/space_reader.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "lanista/io/studyfile/notation.h"
 #include "lanista/io/studyfile/plugin_reader.h"
@@ -16,6 +17,47 @@ using nlohmann::json;
 std::string other_optimizer(const std::string& optimizer, const std::string& parameter) {
   const autodiff::Optimizer* own = autodiff::find_optimizer(optimizer);
   return own == nullptr || own->reads(parameter) ? "" : autodiff::optimizers_reading(parameter);
+}
+
+bool is_whole(double x) { return x == std::floor(x); }
+
+std::string call_text(const std::string& name, std::vector<double> numbers, bool log) {
+  std::string text = name + "(";
+  for (const double number : numbers) text += (text.back() == '(' ? "" : ", ") + space::value_text(number);
+  return text + (log ? ", log)" : ")");
+}
+
+/// The form with whole numbers of a range; empty if there is no whole number in it.
+std::string whole_form(const space::FloatRange& range) {
+  const double lo = std::ceil(range.lo), hi = std::floor(range.hi);
+  if (lo > hi) return "";
+  std::vector<double> numbers{lo, hi};
+  if (range.quant >= 1.5) numbers.push_back(std::floor(range.quant + 0.5));
+  return call_text("int", numbers, range.log);
+}
+
+/// Why the domain of a setting of whole numbers has numbers with a fraction, and the form to write; empty: it has none.
+std::string fraction_text(const space::Parameter& parameter) {
+  const std::string what = parameter.name + " is a whole number, and ";
+  if (const auto* choice = std::get_if<space::Categorical>(&parameter.domain)) {
+    std::string list, seen;
+    for (const space::Value& value : choice->values) {
+      const auto* real = std::get_if<double>(&value);
+      if (real != nullptr && !is_whole(*real) && seen.empty()) seen = space::value_text(value);
+      const std::string whole = space::value_text(real == nullptr ? value : space::Value(std::round(*real)));
+      if ((", " + list + ", ").find(", " + whole + ", ") == std::string::npos)
+        list += (list.empty() ? "" : ", ") + whole;
+    }
+    return seen.empty() ? "" : what + seen + " is not; allowed are whole numbers, such as [" + list + "]";
+  }
+  const auto* range = std::get_if<space::FloatRange>(&parameter.domain);
+  if (range == nullptr) return "";
+  const bool is_grid = range->quant > 0 || range->lo == range->hi;
+  const bool has_whole_grid = is_whole(range->quant) && is_whole(std::get<double>(space::domain_value(*range, 0, 1)));
+  if (is_grid && has_whole_grid) return "";
+  const std::string form = whole_form(*range);
+  return what + space::domain_text(parameter.domain) + " has numbers with a fraction; " +
+         (form.empty() ? "it has no whole number" : "write " + form);
 }
 
 class SpaceReader {
@@ -124,7 +166,7 @@ class SpaceReader {
     }
     if (!node.IsScalar())
       return mistakes_.add(node, path, "a value, a list, or a range such as log(1e-3, 0.5) is wanted");
-    const auto domain = parse_domain(node.Scalar());
+    const auto domain = parse_domain(node.Scalar(), config_.data.rules);
     if (domain && !*domain) return mistakes_.add(node, path, domain->error().message);
     add_parameter(key_node, path,
                   {key, domain ? **domain : space::Domain{space::Categorical{{parse_value(node.Scalar())}}}, when});
@@ -133,16 +175,27 @@ class SpaceReader {
     const auto& known = study::sample_names();
     if (std::ranges::find(known, parameter.name) == known.end())
       return mistakes_.unknown(node, path, parameter.name, known);
-    // Every countable value must be valid in a recipe. Of ranges only the bounds are checked.
+    if (takes_whole_numbers(parameter.name)) {
+      if (const std::string why = fraction_text(parameter); !why.empty()) return mistakes_.add(node, path, why);
+    }
+    // Every countable value must be valid in a recipe, up to a number of them. Of ranges only the bounds are checked.
+    constexpr std::int64_t kMostChecked = 1000;
     const std::int64_t count = space::domain_size(parameter.domain).value_or(2);
-    for (std::int64_t i = 0; i < std::min<std::int64_t>(count, 1000); ++i) {
-      const auto value = space::domain_value(parameter.domain, i, count);
-      if (auto recipe = study::make_recipe(config_, "cross_entropy", {{parameter.name, value}}); !recipe) {
+    for (std::int64_t i = 0; i < std::min(count, kMostChecked); ++i) {
+      const std::int64_t index = i + 1 == kMostChecked ? count - 1 : i;
+      const auto value = space::domain_value(parameter.domain, index, count);
+      if (auto recipe = make_recipe(parameter.name, value); !recipe) {
         return mistakes_.add(node, path, recipe.error().message);
       }
     }
     if (auto added = config_.space.params.add(parameter); !added) mistakes_.add(node, path, added.error().message);
   }
+
+  Result<study::Recipe> make_recipe(const std::string& name, const space::Value& value) const {
+    return study::make_recipe(config_, "cross_entropy", {{name, value}});
+  }
+  /// True if a setting accepts whole numbers, also as reals, and refuses fractions.
+  bool takes_whole_numbers(const std::string& name) const { return make_recipe(name, 2.0) && !make_recipe(name, 2.5); }
 
   study::StudyConfig& config_;
   Mistakes& mistakes_;

@@ -113,7 +113,7 @@ std::string write_study(const study::StudyConfig& config) {
     if (!part.str().empty()) out << section.name << ":\n" << part.str();
   }
   out << (config.goals.empty() ? "goal: auto\n" : "goal:\n");
-  for (const auto& goal : config.goals) out << "  - " << goal_text(goal) << "\n";
+  for (const auto& goal : config.goals) out << "  - " << goal_text(goal, config.data.rules) << "\n";
   if (!config.subject_to.empty()) out << "subject_to:\n";
   for (const auto& constraint : config.subject_to) out << "  - " << yaml(constraint.text()) << "\n";
   if (!config.implied.empty()) out << "implied:\n";

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "lanista/base/option_specs.h"
+#include "lanista/io/studyfile/notation.h"
 #include "lanista/io/studyfile/tuning_space.h"
 #include "lanista/search/sampler/strategy.h"
 #include "lanista/search/tuning/adaptive_batch_rules.h"
@@ -41,7 +42,7 @@ std::vector<study::TunePlugin> second_stage_tuners() {
   return out;
 }
 
-Result<void> check_tuner(const std::string& name, const Options& options) {
+Result<void> check_tuner(const std::string& name, const Options& options, std::int64_t rules) {
   if (name == study::kReplaySchedule) {
     if (options.at("from") != "" && options.at("settings").empty()) return {};  // read when the study's folder is known
     LANISTA_TRY(study::read_schedule(options));
@@ -51,18 +52,18 @@ Result<void> check_tuner(const std::string& name, const Options& options) {
     if (options.at("most").is_number_integer()) return {};
     return Error{Code::kInvalidArgument, "is missing: the largest batch that the trial may come to", "most"};
   }
-  LANISTA_TRY(tune_space(options));
+  LANISTA_TRY(tune_space(options, rules));
   LANISTA_TRY(study::tune_rules(study::PluginConfig{name, options}));
   return {};
 }
 
-study::PluginConfig with_normalized_ranges(study::PluginConfig tune) {
+study::PluginConfig with_normalized_ranges(study::PluginConfig tune, std::int64_t rules) {
   if (!searches(tune)) return tune;
-  const auto space = tune_space(tune.options);
+  const auto space = tune_space(tune.options, rules);
   if (!space) return tune;
   for (const space::Parameter& parameter : space->parameters()) {
     if (tune.options.at("params").at(parameter.name).is_string()) {
-      tune.options["params"][parameter.name] = space::domain_text(parameter.domain);
+      tune.options["params"][parameter.name] = explicit_domain_text(parameter.domain);
     }
   }
   return tune;
@@ -109,8 +110,8 @@ Result<void> expand_mltuner_strategy(study::StudyConfig& config, bool has_bound)
   LANISTA_ASSIGN(Options options, resolve_options(config.strategy.options, mltuner_strategy_options()));
   const nlohmann::json end = options.at(kEnd);
   options.erase(kEnd);
-  LANISTA_TRY(check_tuner(std::string(kMltuner), options));
-  config.train.tune = with_normalized_ranges({std::string(kMltuner), std::move(options)});
+  LANISTA_TRY(check_tuner(std::string(kMltuner), options, config.data.rules));
+  config.train.tune = with_normalized_ranges({std::string(kMltuner), std::move(options)}, config.data.rules);
   config.strategy.name = "random";
   config.strategy.options = {{"again", true}};
   const bool again = !search::repeated_space_conflict(config);  // else other settings train it several times

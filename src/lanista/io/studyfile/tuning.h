@@ -24,12 +24,12 @@ std::vector<OptionSpec> second_stage_options();
 /// The tuners that strategy.then may name: those of train.tune with a tune search.
 std::vector<study::TunePlugin> second_stage_tuners();
 
-/// Checks resolved options of the tuner `name` of train.tune beyond their schema. Errors: kInvalidArgument (an invalid
-/// value), at the option.
-Result<void> check_tuner(const std::string& name, const Options& options);
-/// A copy of a setting train.tune with each domain of its params as space::domain_text() writes it, so that equal
-/// settings have equal texts. A tuner without a search, or an invalid one, does not change.
-study::PluginConfig with_normalized_ranges(study::PluginConfig tune);
+/// Checks resolved options of the tuner `name` of train.tune beyond their schema, by the rules of the study. Errors:
+/// kInvalidArgument (an invalid value), at the option.
+Result<void> check_tuner(const std::string& name, const Options& options, std::int64_t rules);
+/// A copy of a setting train.tune with each domain of its params as explicit_domain_text() writes it, so that equal
+/// settings have equal texts and need no rules. A tuner without a search, or an invalid one, does not change.
+study::PluginConfig with_normalized_ranges(study::PluginConfig tune, std::int64_t rules);
 /// The setting train.tune that `train.schedule: {from: DIR}` means, with `folder` as DIR; embed_schedule() completes
 /// it.
 study::PluginConfig replayed_schedule(const std::string& folder);

@@ -24,9 +24,11 @@ void add_duplicate_setting(const YAML::Node& node, const std::string& path, cons
                "train.tune and train.schedule: {from: DIR} both set what changes in training; leave out one");
 }
 
-/// Checks a tuner beyond its schema.
-Result<void> check_options(const study::TunePlugin& plugin, const Options& options) {
-  return check_tuner(plugin.name, options);
+/// Returns the check of a tuner beyond its schema.
+auto options_check(const study::StudyConfig& config) {
+  return [rules = config.data.rules](const study::TunePlugin& plugin, const Options& options) {
+    return check_tuner(plugin.name, options, rules);
+  };
 }
 
 }  // namespace
@@ -35,8 +37,8 @@ void read_tune(const YAML::Node& node, const std::string& path, study::StudyConf
   if (node.IsNull() || (node.IsScalar() && node.Scalar() == "none")) return;
   if (!config.train.tune.name.empty()) return add_duplicate_setting(node, path, config, mistakes);
   std::vector<study::PluginConfig> read;
-  read_plugin(node, path, study::builtin_tuners(), read, mistakes, check_options);
-  if (!read.empty()) config.train.tune = with_normalized_ranges(std::move(read.front()));
+  read_plugin(node, path, study::builtin_tuners(), read, mistakes, options_check(config));
+  if (!read.empty()) config.train.tune = with_normalized_ranges(std::move(read.front()), config.data.rules);
 }
 
 void read_adaptive(const YAML::Node& node, const std::string& path, study::StudyConfig& config, Mistakes& mistakes) {
@@ -95,7 +97,7 @@ void read_then(const YAML::Node& node, const std::string& path, study::StudyConf
       mistakes.unknown(item.first, path + "." + key, key, known);
     } else if (option == own.end()) {
       add_plugin(item.first, path, key, item.second.IsNull() ? nlohmann::json::object() : mistakes.to_json(item.second),
-                 tuners, read, mistakes, check_options);
+                 tuners, read, mistakes, options_check(config));
     } else if (auto value = resolve_options({{key, mistakes.to_json(item.second)}}, {*option})) {
       given[key] = value->at(key);
     } else {
@@ -105,7 +107,7 @@ void read_then(const YAML::Node& node, const std::string& path, study::StudyConf
   if (!mistakes.empty()) return;
   if (read.empty()) return mistakes.add(node, path, "is missing: " + wanted + ", what its trials tune themselves by");
   auto& then = config.strategy.then.emplace();
-  then.tune = with_normalized_ranges(std::move(read.front()));
+  then.tune = with_normalized_ranges(std::move(read.front()), config.data.rules);
   then.best = given.value("best", then.best);
   then.end = given.value("end", then.end);
 }

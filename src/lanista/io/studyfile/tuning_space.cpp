@@ -8,10 +8,10 @@
 namespace lanista::studyfile {
 namespace {
 
-Result<space::Domain> domain_of(const nlohmann::json& value) {
+Result<space::Domain> domain_of(const nlohmann::json& value, std::int64_t rules) {
   if (value.is_number()) return space::Domain{space::Categorical{{value.get<double>()}}};
   if (value.is_string()) {
-    if (auto called = parse_domain(value.get<std::string>())) return *std::move(called);
+    if (auto called = parse_domain(value.get<std::string>(), rules)) return *std::move(called);
   }
   if (!value.is_array() || value.empty()) {
     return Error{Code::kInvalidArgument,
@@ -29,7 +29,7 @@ Result<space::Domain> domain_of(const nlohmann::json& value) {
 
 }  // namespace
 
-Result<space::SearchSpace> tune_space(const Options& options) {
+Result<space::SearchSpace> tune_space(const Options& options, std::int64_t rules) {
   const auto params = options.find("params");
   if (params == options.end() || !params->is_object() || params->empty()) {
     return Error{Code::kInvalidArgument, "at least one setting to tune is wanted, such as lr: log(1e-4, 1)", "params"};
@@ -46,7 +46,7 @@ Result<space::SearchSpace> tune_space(const Options& options) {
     const auto wrong = [&](const Error& error) {
       return Error{Code::kInvalidArgument, error.message, "params." + name};
     };
-    auto domain = domain_of(*found);
+    auto domain = domain_of(*found, rules);
     if (!domain) return wrong(domain.error());
     if (name == "batch" && found->is_string()) {
       return wrong({Code::kInvalidArgument,

@@ -176,7 +176,7 @@ Error Database::failed(const std::string& what) const {
   if (meter_->is_exceeded) {
     return {Code::kResourceExhausted,
             what + ": a statement costs more than " + std::to_string(meter_->allowed) +
-                " steps, which is the limit for an index of this size; the index is damaged",
+                " steps, which is the limit for a file of this size; the file is damaged",
             path_};
   }
   return {code_of(sqlite3_errcode(db_.get())), what + ": " + sqlite3_errmsg(db_.get()), path_};
@@ -189,7 +189,7 @@ Result<void> Database::open_file(const std::string& name, int flags) {
   db_.reset(raw);
   meter_->db = raw;
   if (raw == nullptr) return Error{Code::kResourceExhausted, "no memory to open the index", path_};
-  if (opened != SQLITE_OK) return failed("cannot open the index of the zoo");
+  if (opened != SQLITE_OK) return failed("cannot open " + what_);
   return harden();
 }
 
@@ -243,6 +243,29 @@ Result<Database> Database::open(const std::string& path, Access access, std::int
   return out;
 }
 
+Result<Database> Database::open_immutable(const std::string& path, const std::string& what) {
+  Database out;
+  out.path_ = path;
+  out.what_ = what;
+  std::error_code none;
+  const std::string name = std::filesystem::canonical(path, none).string();
+  if (none) return Error{Code::kIo, "cannot open " + what + ": " + none.message(), path};
+  for (const char* suffix : {"-wal", "-journal"}) {
+    if (!std::filesystem::exists(name + suffix, none) || std::filesystem::file_size(name + suffix, none) == 0) continue;
+    return Error{Code::kFailedPrecondition,
+                 "its last changes are in " + name + suffix +
+                     "; close the program that writes it, and open it once "
+                     "with sqlite3 to merge them",
+                 path};
+  }
+  out.meter_->path = name;
+  out.meter_->allowed = out.meter_->fixed;
+  LANISTA_TRY(out.open_file("file:" + uri_path(name) + "?immutable=1",
+                            SQLITE_OPEN_READONLY | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_URI));
+  LANISTA_TRY(out.run("PRAGMA query_only = ON"));
+  return out;
+}
+
 Result<Database> Database::open_in_memory() {
   Database out;
   out.path_ = ":memory:";
@@ -291,15 +314,15 @@ Result<void> Database::each(const std::string& sql, const std::vector<SqlValue>&
                             const std::function<Result<void>(const SqlRow&)>& visit) {
   meter_->start();
   sqlite3_stmt* raw = nullptr;
-  if (sqlite3_prepare_v2(db_.get(), sql.c_str(), -1, &raw, nullptr) != SQLITE_OK) return failed("the index of the zoo");
+  if (sqlite3_prepare_v2(db_.get(), sql.c_str(), -1, &raw, nullptr) != SQLITE_OK) return failed(what_);
   const std::unique_ptr<sqlite3_stmt, Finalize> statement(raw);
   for (std::size_t k = 0; k < values.size(); ++k) {
-    if (bind(raw, static_cast<int>(k) + 1, values[k]) != SQLITE_OK) return failed("the index of the zoo");
+    if (bind(raw, static_cast<int>(k) + 1, values[k]) != SQLITE_OK) return failed(what_);
   }
   while (true) {
     const int step = sqlite3_step(raw);
     if (step == SQLITE_DONE) return {};
-    if (step != SQLITE_ROW || !meter_->add(bytes_of_row(raw))) return failed("the index of the zoo");
+    if (step != SQLITE_ROW || !meter_->add(bytes_of_row(raw))) return failed(what_);
     LANISTA_TRY(visit(SqlRow(raw)));
   }
 }

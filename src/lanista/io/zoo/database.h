@@ -57,6 +57,10 @@ class Database {
   /// write permission, while changes are only in the log), kUnimplemented (an SQLite that cannot switch off what the
   /// index must not have).
   static Result<Database> open(const std::string& path, Access access, std::int64_t fixed_query_cost = kFixedQueryCost);
+  /// Opens a file of SQLite that is no index of a zoo, to read it only: nothing is written or locked. Another user may
+  /// have written it. `what` names it in messages. Errors: also kFailedPrecondition (changes are in a log or journal
+  /// next to it).
+  static Result<Database> open_immutable(const std::string& path, const std::string& what);
   /// Opens a new, empty database in memory.
   static Result<Database> open_in_memory();
   /// Sets write-ahead log and full sync, so that a change is on disk when its call returns. Precondition: the file was
@@ -106,6 +110,7 @@ class Database {
   std::unique_ptr<Meter> meter_ = std::make_unique<Meter>();  // db_ has its address, so it is destroyed later
   std::unique_ptr<sqlite3, Close> db_;
   std::string path_;
+  std::string what_ = "the index of the zoo";  // in messages
 };
 
 }  // namespace lanista::zoo

@@ -24,11 +24,12 @@ Value sample_int(const IntRange& range, Rng& rng) {
 
 Value sample_float(const FloatRange& range, Rng& rng) {
   if (range.quant > 0) {
-    const auto grid = quantum_grid(range);
-    if (!range.log) return quantum_value(range, rng.between(grid.first, grid.last));
+    if (!range.log) {
+      const auto grid = quantum_grid(range);
+      return quantum_value(range, rng.between(grid.first, grid.last));
+    }
     const double x = portable_exp(rng.uniform(portable_log(range.lo), portable_log(range.hi)));
-    const auto nearest = static_cast<std::int64_t>(std::nearbyint(x / range.quant));
-    return quantum_value(range, std::clamp(nearest, grid.first, grid.last));
+    return quantum_value(range, nearest_factor(range, x));
   }
   if (!range.log) return std::clamp(rng.uniform(range.lo, range.hi), range.lo, range.hi);
   const double x = portable_exp(rng.uniform(portable_log(range.lo), portable_log(range.hi)));

@@ -54,6 +54,32 @@ Result<void> check(const FloatRange& r) {
   return {};
 }
 
+/// Whether two numbers are equal up to rounding. `unit` is the size that a rounded zero is compared with.
+bool is_near(double a, double b, double unit) {
+  return std::abs(a - b) <= 1e-9 * std::max({std::abs(a), std::abs(b), unit});
+}
+
+/// Returns the value of the domain that equals `x` up to rounding; nullopt if there is none.
+std::optional<Value> rounded_value(const Domain& domain, double x) {
+  if (!std::isfinite(x)) return std::nullopt;
+  if (const auto* c = std::get_if<Categorical>(&domain)) {
+    for (const Value& value : c->values) {
+      const auto* real = std::get_if<double>(&value);
+      if (real != nullptr && is_near(x, *real, 0)) return value;
+    }
+    return std::nullopt;
+  }
+  const auto* range = std::get_if<FloatRange>(&domain);
+  if (range == nullptr) return std::nullopt;
+  double value = std::clamp(x, range->lo, range->hi);
+  if (range->quant > 0) {
+    value = quantum_value(*range, nearest_factor(*range, x));
+    if (std::abs(x - value) > range->quant / 4) return std::nullopt;
+  }
+  if (!is_near(x, value, range->quant)) return std::nullopt;
+  return value;
+}
+
 std::string list_text(const std::vector<Value>& values) {
   std::string text;
   for (const Value& value : values) {
@@ -64,25 +90,6 @@ std::string list_text(const std::vector<Value>& values) {
 }
 
 }  // namespace
-
-// The tolerance is for bounds that are no exact multiples in binary (0.3 / 0.1 = 2.9999999999999996).
-QuantumGrid quantum_grid(const FloatRange& range) {
-  const auto snap = [](double x, bool up) {
-    const double nearest = std::nearbyint(x);
-    if (std::abs(x - nearest) <= 1e-9 * std::max(1.0, std::abs(x))) return nearest;
-    return up ? std::ceil(x) : std::floor(x);
-  };
-  return {static_cast<std::int64_t>(snap(range.lo / range.quant, true)),
-          static_cast<std::int64_t>(snap(range.hi / range.quant, false))};
-}
-
-// Divides if the quantum is 1 / integer: 3 / 10 equals the decimal 0.3, and 3 * 0.1 does not.
-double quantum_value(const FloatRange& range, std::int64_t multiple) {
-  const double parts = std::nearbyint(1 / range.quant);
-  const bool is_fraction = parts >= 1 && parts < 1e15 && std::abs(parts * range.quant - 1) <= 1e-12;
-  const auto k = static_cast<double>(multiple);
-  return std::clamp(is_fraction ? k / parts : k * range.quant, range.lo, range.hi);
-}
 
 Result<void> check_domain(const Domain& domain) {
   return std::visit([](const auto& d) { return check(d); }, domain);
@@ -132,9 +139,7 @@ bool domain_contains(const Domain& domain, const Value& value) {
   const auto* v = std::get_if<double>(&value);
   if (!v || !(*v >= f.lo && *v <= f.hi)) return false;
   if (f.quant == 0) return true;
-  const auto grid = quantum_grid(f);
-  const auto nearest = static_cast<std::int64_t>(std::nearbyint(*v / f.quant));
-  return nearest >= grid.first && nearest <= grid.last && quantum_value(f, nearest) == *v;
+  return quantum_value(f, nearest_factor(f, *v)) == *v;
 }
 
 std::optional<Value> value_in(const Domain& domain, const nlohmann::json& json) {
@@ -152,8 +157,8 @@ std::optional<Value> value_in(const Domain& domain, const nlohmann::json& json) 
   }
   const auto good =
       std::find_if(ways.begin(), ways.end(), [&](const Value& way) { return domain_contains(domain, way); });
-  if (good == ways.end()) return std::nullopt;
-  return *good;
+  if (good != ways.end()) return *good;
+  return json.is_number() ? rounded_value(domain, json.get<double>()) : std::nullopt;
 }
 
 std::string domain_text(const Domain& domain) {

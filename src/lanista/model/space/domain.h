@@ -43,8 +43,11 @@ struct IntRange {
 struct FloatRange {
   double lo = 0;     ///< lower bound, inclusive
   double hi = 1;     ///< upper bound, inclusive
-  double quant = 0;  ///< above 0: only multiples of this number; 0: all numbers
+  double quant = 0;  ///< above 0: only values of a grid with this step; 0: all numbers
   bool log = false;  ///< true: uniform in the logarithm; false: uniform
+  /// True: the grid has lo, lo + quant, lo + 2 quant, …, each the real number nearest to the decimal one. False: the
+  /// grid has the multiples of quant between the bounds, as in studies with the first rules (study::kFirstRules).
+  bool from_lo = false;
   bool operator==(const FloatRange&) const = default;
 };
 /// The set of possible values of a parameter.
@@ -52,7 +55,7 @@ using Domain = std::variant<Categorical, IntRange, FloatRange>;
 
 /// Checks that a domain is valid: it has at least one value, distinct finite values, lo <= hi, bounds are finite, and
 /// lo > 0 if `log`. A step is at least 1, and an integer range is narrower than 2^62. A quantum is not negative, not
-/// too small for the bounds, and has a multiple in the range. Errors: kInvalidArgument with the domain and the rule.
+/// too small for the bounds, and has a value in the range. Errors: kInvalidArgument with the domain and the rule.
 Result<void> check_domain(const Domain& domain);
 /// The number of distinct values, or no value if the domain is continuous with lo < hi.
 std::optional<std::int64_t> domain_size(const Domain& domain);
@@ -64,6 +67,7 @@ Value domain_value(const Domain& domain, std::int64_t i, std::int64_t of);
 bool domain_contains(const Domain& domain, const Value& value);
 /// Converts a JSON value to a value of the domain; no value if the domain lacks it. If the domain needs it, an integer
 /// becomes the nearest real number, and a real number without fraction an integer, if it is below 2^53 in magnitude.
+/// A real number that differs from a value of the domain by rounding, one part in 10^9, gives that value.
 std::optional<Value> value_in(const Domain& domain, const nlohmann::json& json);
 /// Returns a domain in the notation of study files, such as "log(0.001, 0.5)".
 std::string domain_text(const Domain& domain);

@@ -52,7 +52,7 @@ std::int64_t even_index(const Domain& domain, const Value& value) {
   }
   const auto& range = std::get<FloatRange>(domain);
   if (range.lo == range.hi) return 0;
-  return static_cast<std::int64_t>(std::nearbyint(std::get<double>(value) / range.quant)) - quantum_grid(range).first;
+  return nearest_factor(range, std::get<double>(value)) - quantum_grid(range).first;
 }
 
 double number(const Value& value) {
@@ -78,9 +78,7 @@ Value value_at(const Domain& domain, double u) {
   const auto& range = std::get<FloatRange>(domain);
   if (!range.log) return std::clamp(x, range.lo, range.hi);
   if (range.quant == 0) return std::clamp(portable_exp(x), range.lo, range.hi);
-  const auto grid = quantum_grid(range);
-  const auto nearest = static_cast<std::int64_t>(std::nearbyint(portable_exp(x) / range.quant));
-  return quantum_value(range, std::clamp(nearest, grid.first, grid.last));
+  return quantum_value(range, nearest_factor(range, portable_exp(x)));
 }
 
 UnitInterval unit_cell(const Domain& domain, const Value& value) {

@@ -21,6 +21,8 @@ const std::vector<Domain> kDomains{
     FloatRange{0.001, 0.5, 0, true},
     FloatRange{0, 1, 0.1, false},
     FloatRange{0.05, 3, 0.25, true},
+    FloatRange{0.05, 3, 0.25, true, true},
+    FloatRange{0.05, 0.95, 0.1, false, true},
     FloatRange{0.3, 0.3, 0, true},
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -75,16 +76,18 @@ class StoppingAsha final : public Halving {
 /// rungs.
 ///
 /// Whenever a slot is free, the best floor(n / eta) of the n results at a rung are promoted, the highest rung first.
-/// The order of arrival does not matter.
+/// The order of arrival does not matter. If no new trials come and no trial has reached the end, the best trial of the
+/// highest rung with a paused trial is promoted, also if its rung has fewer than eta results.
 class PromotionAsha final : public Halving {
  public:
   PromotionAsha(Brackets brackets, std::int64_t eta, std::int64_t epochs, std::vector<study::Goal> on,
-                std::vector<study::Constraint> constraints)
+                std::vector<study::Constraint> constraints, bool closes_unfilled)
       : brackets_(std::move(brackets)),
         eta_(eta),
         epochs_(epochs),
         on_(std::move(on)),
-        constraints_(std::move(constraints)) {
+        constraints_(std::move(constraints)),
+        closes_unfilled_(closes_unfilled) {
     for (std::size_t b = 0; b < brackets_.count(); ++b) rankings_.emplace_back(brackets_.rungs().size());
   }
 
@@ -93,16 +96,22 @@ class PromotionAsha final : public Halving {
     if (const auto* measured = std::get_if<study::Measured>(&event)) {
       const study::Measurement& m = measured->measurement;
       const Brackets::TrialProgress running = brackets_.of(m.trial);
+      if (m.epoch >= epochs_) has_reached_end_ = true;
       const auto rung = brackets_.rung_at(running.bracket, m.epoch);
       if (!rung) return;
       rankings_[running.bracket][*rung].add(m.trial, study::losses(on_, m),
                                             study::violation(constraints_, m, running.sample));
     } else if (const auto* paused = std::get_if<study::Paused>(&event)) {
       waiting_[paused->trial] = paused->epoch;
+      training_.erase(paused->trial);
     } else if (const auto* resumed = std::get_if<study::Resumed>(&event)) {
       waiting_.erase(resumed->trial);
+      training_.insert(resumed->trial);
     } else if (const auto* ended = std::get_if<study::Ended>(&event)) {
       waiting_.erase(ended->trial);
+      training_.erase(ended->trial);
+    } else if (const auto* proposed = std::get_if<study::Proposed>(&event)) {
+      training_.insert(proposed->trial);
     }
   }
 
@@ -116,7 +125,18 @@ class PromotionAsha final : public Halving {
     }
   }
 
-  Promotions advance(std::int64_t count, bool) const override {
+  Promotions advance(std::int64_t count, bool has_new_trials) const override {
+    Promotions out = advance_full_rungs(count);
+    const bool closes = closes_unfilled_ && !has_new_trials && !has_reached_end_ && training_.empty();
+    if (closes && out.members.empty()) {
+      if (auto best = best_waiting()) out.members.emplace_back(*std::move(best));
+    }
+    return out;
+  }
+
+ private:
+  /// Returns the promotions of rungs with at least eta results.
+  Promotions advance_full_rungs(std::int64_t count) const {
     Promotions out;
     if (waiting_.empty()) return out;
     for (std::size_t rung = brackets_.rungs().size(); rung-- > 0;) {
@@ -133,7 +153,21 @@ class PromotionAsha final : public Halving {
     return out;
   }
 
- private:
+  /// Returns the promotion of the best paused trial of the highest rung that has one; nullopt if there is none.
+  std::optional<ResumeTrial> best_waiting() const {
+    for (std::size_t rung = brackets_.rungs().size(); rung-- > 0;) {
+      for (std::size_t bracket = 0; bracket < rankings_.size(); ++bracket) {
+        const RungRanking& ranking = rankings_[bracket][rung];
+        for (const TrialId trial : ranking.best(ranking.num_results())) {
+          const auto at = waiting_.find(trial);
+          if (at == waiting_.end() || at->second != brackets_.rungs()[rung]) continue;
+          return ResumeTrial{trial, next_budget(bracket, at->second)};
+        }
+      }
+    }
+    return std::nullopt;
+  }
+
   std::int64_t next_budget(std::size_t bracket, std::int64_t epoch) const {
     const auto rung = brackets_.next_rung(bracket, epoch);
     return rung ? brackets_.rungs()[*rung] : epochs_;
@@ -145,6 +179,9 @@ class PromotionAsha final : public Halving {
   std::vector<study::Constraint> constraints_;
   std::vector<std::vector<RungRanking>> rankings_;  ///< by bracket, then by index of the rung
   std::map<TrialId, std::int64_t> waiting_;         ///< paused trials with their epoch
+  std::set<TrialId> training_;                      ///< running trials
+  bool has_reached_end_ = false;                    ///< a trial has trained its whole schedule
+  bool closes_unfilled_;                            ///< false: the first rules, by which a rung needs eta results
 };
 
 Result<std::unique_ptr<Halving>> make_asha(const HalvingContext& judged, const Options& options) {
@@ -195,7 +232,8 @@ Result<std::unique_ptr<Halving>> make_asha(const HalvingContext& judged, const O
                  "mode"};
   }
   if (promotes) {
-    rule = std::make_unique<PromotionAsha>(std::move(assigned), eta, epochs, on, judged.constraints);
+    rule = std::make_unique<PromotionAsha>(std::move(assigned), eta, epochs, on, judged.constraints,
+                                           judged.rules > study::kFirstRules);
   } else {
     const RungRule by = mode == kRay ? RungRule::kRay : mode == kSyneTune ? RungRule::kSyneTune : RungRule::kCount;
     rule = std::make_unique<StoppingAsha>(std::move(assigned), eta, by, bootstrap, on, judged.constraints);

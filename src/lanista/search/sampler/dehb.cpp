@@ -26,13 +26,18 @@ using UnitPoint = std::vector<double>;  ///< A configuration: one coordinate per
 class DehbState {
  public:
   DehbState(const Context& context, DehbBrackets brackets)
-      : decisions_(context, false), history_(context), plan_(std::move(brackets)) {
+      : decisions_(context, false),
+        history_(context),
+        plan_(std::move(brackets)),
+        closes_unfilled_(context.rules > study::kFirstRules) {
     for (const std::size_t size : plan_.brackets().populations) populations_.emplace_back(size);
   }
 
   void observe(const study::Event& event) {
     if (const auto* proposed = std::get_if<study::Proposed>(&event)) add_trial(proposed->trial, proposed->proposal);
     if (const auto* resumed = std::get_if<study::Resumed>(&event)) {
+      // A trial of a rung that is not full continues, so no new trial comes.
+      if (closes_unfilled_ && plan_.has_arrived(resumed->trial)) close_unfilled(plan_, trained_);
       if (DehbPlan::RungEntry* entry = plan_.entry_of(resumed->trial)) entry->trial = resumed->trial;
       paused_.erase(resumed->trial);
     }
@@ -45,7 +50,7 @@ class DehbState {
       if (DehbPlan::RungEntry* entry = plan_.entry_of(ended->trial)) entry->done = true;
       points_.erase(ended->trial);
     }
-    plan_.advance([this](std::size_t budget, std::int64_t count) { return promotable(budget, count); });
+    plan_.advance([this](std::size_t budget, std::int64_t count) { return promotable(budget, count, trained_); });
   }
 
   /// Returns the entry of the next new trial after `others` new ones.
@@ -67,19 +72,16 @@ class DehbState {
   /// Returns the epochs of an entry's budget.
   std::int64_t budget(const DehbPlan::RungEntry& entry) const { return plan_.brackets().budgets[entry.budget]; }
 
-  /// Returns the promoted trials to resume. When no trial can be promoted any more, also the paused trials to end.
-  std::vector<Member> promotions(std::int64_t count) const {
-    std::vector<Member> out;
-    std::set<TrialId> promoted_before;
-    for (const DehbPlan::RungEntry* entry : plan_.promotions()) {
-      promoted_before.insert(*entry->promoted);
-      if (std::ssize(promoted_before) <= count) out.emplace_back(ResumeTrial{*entry->promoted, budget(*entry)});
+  /// Returns the promoted trials to resume. When no trial can be promoted any more, also the paused trials to end. If
+  /// no new trials come, rungs that only wait for them are closed.
+  std::vector<Member> promotions(std::int64_t count, bool has_new_trials) const {
+    if (!has_new_trials && closes_unfilled_) {
+      DehbPlan plan = plan_;
+      TrainedTrials trained = trained_;
+      close_unfilled(plan, trained);
+      return promotions(plan, count);
     }
-    if (plan_.can_promote()) return out;
-    for (const TrialId trial : paused_) {
-      if (!promoted_before.contains(trial)) out.emplace_back(StopTrial{trial});
-    }
-    return out;
+    return promotions(plan_, count);
   }
 
   /// Returns a child for an entry, or nullopt if too few trials have a result.
@@ -121,6 +123,29 @@ class DehbState {
     TrialId trial;
   };
   using Population = std::vector<std::optional<Individual>>;  ///< nullopt: no result yet.
+
+  using TrainedTrials = std::set<std::pair<std::size_t, TrialId>>;  ///< Index of a budget, trial.
+
+  std::vector<Member> promotions(const DehbPlan& plan, std::int64_t count) const {
+    std::vector<Member> out;
+    std::set<TrialId> promoted_before;
+    for (const DehbPlan::RungEntry* entry : plan.promotions()) {
+      promoted_before.insert(*entry->promoted);
+      if (std::ssize(promoted_before) <= count) out.emplace_back(ResumeTrial{*entry->promoted, budget(*entry)});
+    }
+    if (plan.can_promote()) return out;
+    for (const TrialId trial : paused_) {
+      if (!promoted_before.contains(trial)) out.emplace_back(StopTrial{trial});
+    }
+    return out;
+  }
+
+  /// Closes the rungs that wait only for new trials, and promotes their best trials.
+  void close_unfilled(DehbPlan& plan, TrainedTrials& trained) const {
+    while (plan.close_unfilled()) {
+      plan.advance([&](std::size_t budget, std::int64_t count) { return promotable(budget, count, trained); });
+    }
+  }
 
   void add_trial(TrialId trial, const study::Proposal& proposal) {
     points_[trial] = point_of(proposal);
@@ -189,12 +214,12 @@ class DehbState {
   }
 
   /// Returns the best paused trials of a budget that were neither trained at the next one nor promoted to it.
-  std::vector<TrialId> promotable(std::size_t budget, std::int64_t count) {
+  std::vector<TrialId> promotable(std::size_t budget, std::int64_t count, TrainedTrials& trained) const {
     std::vector<TrialId> out;
     for (const Individual* each : best(budget)) {
       if (std::ssize(out) == count) break;
       if (std::get<0>(each->fitness) || !paused_.contains(each->trial)) continue;
-      if (trained_.insert({budget + 1, each->trial}).second) out.push_back(each->trial);
+      if (trained.insert({budget + 1, each->trial}).second) out.push_back(each->trial);
     }
     return out;
   }
@@ -205,7 +230,8 @@ class DehbState {
   std::vector<Population> populations_;  ///< One population per budget.
   std::map<TrialId, UnitPoint> points_;  ///< Points of trials that have not ended.
   std::set<TrialId> paused_;
-  std::set<std::pair<std::size_t, TrialId>> trained_;  ///< Trials that were trained at a budget or promoted to it.
+  TrainedTrials trained_;        ///< Trials that were trained at a budget or promoted to it.
+  bool closes_unfilled_ = true;  ///< False: the first rules, by which a rung waits until it is full.
 };
 
 /// The halving of DEHB. Only the sampler passes events to the shared state.
@@ -221,7 +247,9 @@ class DehbHalving final : public Halving {
       fresh[i].budget = state_->budget(entries[i]);
     }
   }
-  Promotions advance(std::int64_t count, bool) const override { return {.members = state_->promotions(count)}; }
+  Promotions advance(std::int64_t count, bool has_new_trials) const override {
+    return {.members = state_->promotions(count, has_new_trials)};
+  }
 
  private:
   std::shared_ptr<const DehbState> state_;

@@ -39,9 +39,33 @@ DehbPlan::DehbPlan(DehbBrackets brackets) : brackets_(std::move(brackets)), next
 
 bool DehbPlan::is_done(const Bracket& bracket) { return std::ranges::all_of(bracket.entries, &RungEntry::done); }
 
-void DehbPlan::begin_rung(Bracket& bracket, const std::vector<TrialId>& promoted_trials) {
+std::int64_t DehbPlan::next_count(const Bracket& bracket) const {
+  const std::int64_t planned = counts_of(bracket)[bracket.rung + 1];
+  if (!bracket.is_short) return planned;
+  return std::min(planned, std::max<std::int64_t>(1, std::ssize(bracket.entries) / brackets_.eta));
+}
+
+bool DehbPlan::close_unfilled() {
+  bool closed = false;
+  const auto is_free = [](const RungEntry& entry) { return !entry.done && !entry.trial && !entry.promoted; };
+  for (Bracket& bracket : open_) {
+    const bool waits = brackets_.promotes(bracket.number) && std::ranges::any_of(bracket.entries, is_free) &&
+                       std::ranges::all_of(bracket.entries, [&](const auto& e) { return e.done || is_free(e); });
+    if (!waits) continue;
+    std::erase_if(bracket.entries, is_free);
+    bracket.is_short = closed = true;
+  }
+  return closed;
+}
+
+bool DehbPlan::has_arrived(TrialId trial) const {
+  return std::ranges::any_of(open_, [&](const Bracket& bracket) {
+    return std::ranges::any_of(bracket.entries, [&](const auto& e) { return e.done && e.trial == trial; });
+  });
+}
+
+void DehbPlan::begin_rung(Bracket& bracket, std::int64_t count, const std::vector<TrialId>& promoted_trials) {
   const std::size_t budget = budget_of(bracket);
-  const std::int64_t count = counts_of(bracket)[bracket.rung];
   bracket.entries.clear();
   for (std::int64_t i = 0; i < count; ++i) {
     RungEntry entry;
@@ -63,7 +87,7 @@ DehbPlan::RungEntry& DehbPlan::next_new_entry() {
   }
   Bracket& bracket = open_.emplace_back();
   bracket.number = opened_++;
-  begin_rung(bracket, {});
+  begin_rung(bracket, counts_of(bracket)[0], {});
   return bracket.entries.front();
 }
 

@@ -73,15 +73,21 @@ class DehbPlan {
   void advance(const Promotable& promotable) {
     for (Bracket& bracket : open_) {
       while (is_done(bracket) && bracket.rung + 1 < counts_of(bracket).size()) {
+        const std::int64_t count = next_count(bracket);
         ++bracket.rung;
-        const std::int64_t count = counts_of(bracket)[bracket.rung];
         std::vector<TrialId> promoted_trials;
         if (brackets_.promotes(bracket.number)) promoted_trials = promotable(budget_of(bracket) - 1, count);
-        begin_rung(bracket, promoted_trials);
+        begin_rung(bracket, count, promoted_trials);
       }
     }
     std::erase_if(open_, [](const Bracket& bracket) { return is_done(bracket); });
   }
+  /// Closes the rungs of the first round of brackets that wait only for new trials: their free entries are removed.
+  /// Such a bracket continues as if it had been planned for the trials that began. advance() begins its next rung.
+  /// Returns true if there was one.
+  bool close_unfilled();
+  /// True if the trial has a result in the current rung of an open bracket.
+  bool has_arrived(TrialId trial) const;
   /// True if a paused trial may still be promoted, because a bracket that promotes is open or will open.
   bool can_promote() const;
   /// Returns the sizes and budgets of the brackets.
@@ -92,13 +98,16 @@ class DehbPlan {
     std::int64_t number = 0;         ///< Number in the order of opening, from 0.
     std::size_t rung = 0;            ///< Current rung.
     std::vector<RungEntry> entries;  ///< Entries of the current rung.
+    bool is_short = false;           ///< True: a rung was closed before it was full.
   };
   static bool is_done(const Bracket& bracket);
   const std::vector<std::int64_t>& counts_of(const Bracket& bracket) const {
     return brackets_.counts[brackets_.bracket_kind(bracket.number)];
   }
   std::size_t budget_of(const Bracket& bracket) const { return brackets_.first_budget(bracket.number) + bracket.rung; }
-  void begin_rung(Bracket& bracket, const std::vector<TrialId>& promoted_trials);
+  /// Returns the number of entries of the next rung.
+  std::int64_t next_count(const Bracket& bracket) const;
+  void begin_rung(Bracket& bracket, std::int64_t count, const std::vector<TrialId>& promoted_trials);
 
   DehbBrackets brackets_;
   std::deque<Bracket> open_;

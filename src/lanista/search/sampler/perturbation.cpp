@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "lanista/model/space/chooser.h"
+#include "lanista/model/space/quantum_grid.h"
 
 namespace lanista::search {
 namespace {
@@ -46,6 +47,7 @@ Value multiplied(const space::IntRange& range, std::int64_t value, double factor
 Value multiplied(const space::FloatRange& range, double value, double factor) {
   const double wanted = std::clamp(value * factor, range.lo, range.hi);
   if (range.quant <= 0) return wanted;
+  if (range.from_lo) return space::quantum_value(range, space::nearest_factor(range, wanted));
   const double least = std::ceil(range.lo / range.quant), most = std::floor(range.hi / range.quant);
   if (least > most) return value;
   return std::clamp(std::floor(wanted / range.quant + 0.5), least, most) * range.quant;

@@ -16,6 +16,7 @@
 #include "lanista/model/mutate/model_space.h"
 #include "lanista/search/study/config.h"
 #include "lanista/search/study/epoch_selection.h"
+#include "lanista/search/study/rules.h"
 #include "lanista/search/study/trial.h"
 
 namespace lanista::search {
@@ -192,6 +193,7 @@ struct Context {
   Rng rng;                                           ///< Source of all random numbers of the sampler.
   /// All constraints of the study: those known before training and those that are measured.
   std::vector<study::Constraint> constraints = {};
+  std::int64_t rules = study::kLatestRules;  ///< Rules of the study, by which rungs are filled and closed.
 };
 
 /// An entry of the table of samplers.
@@ -213,6 +215,7 @@ struct HalvingContext {
   std::int64_t epochs = 1;                          ///< Most epochs of a trial.
   std::vector<study::Constraint> constraints = {};  ///< Only those that are measured count.
   study::SelectionRule keep = {};                   ///< Selection of the epoch that gives a trial's result.
+  std::int64_t rules = study::kLatestRules;         ///< Rules of the study, by which rungs are filled and closed.
 };
 /// An entry of the table of stopping rules, which are halvings.
 struct StoppingPlugin {

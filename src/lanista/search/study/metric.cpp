@@ -50,6 +50,12 @@ Metric at_best(double bound, Metric metric) {
   return metric;
 }
 
+/// Returns a row of the table that needs rows of every class.
+Metric needing_all_classes(Metric metric) {
+  metric.needs_all_classes = true;
+  return metric;
+}
+
 constexpr EnumTable<MetricTargets, const char*, 4> kTargetNames{{{MetricTargets::kClasses, "classes"},
                                                                  {MetricTargets::kTwoClasses, "two classes"},
                                                                  {MetricTargets::kNumbers, "numbers"},
@@ -89,13 +95,14 @@ const std::vector<Metric>& metrics() {
       at_best(0, {"calibration_error", kClasses, false,
                   "mean difference between the largest probability and the accuracy, in 15 bins of that probability"}),
       {"matthews", kClasses, true, "correlation of labels and predictions (Matthews); 0 where either is constant"},
-      at_best(1, {"roc_auc",
-                  kClasses,
-                  true,
-                  "area under the ROC curve by the score of class 1; of more classes the mean of each against the rest",
-                  0,
-                  {},
-                  "mean of the areas over all labels"}),
+      needing_all_classes(at_best(
+          1, {"roc_auc",
+              kClasses,
+              true,
+              "area under the ROC curve by the score of class 1; of more classes the mean of each against the rest",
+              0,
+              {},
+              "mean of the areas over all labels"})),
       at_best(
           1,
           {"average_precision",

@@ -56,6 +56,8 @@ struct Metric {
   std::string label_metric = {};
   /// Best possible value, which rounding errors cannot pass; nullopt: none is declared.
   std::optional<double> bound = {};
+  /// True: it is NaN on rows in which a class, or a label, has no row or all rows.
+  bool needs_all_classes = false;
 };
 
 /// Returns the table of built-in metrics. "loss" is not in it: it is always measured.

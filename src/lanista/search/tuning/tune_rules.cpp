@@ -9,6 +9,7 @@
 #include "lanista/base/edit_distance.h"
 #include "lanista/base/option_specs.h"
 #include "lanista/base/real_json.h"
+#include "lanista/model/space/quantum_grid.h"
 #include "lanista/search/tuning/adaptive_batch_rules.h"
 
 namespace lanista::study {
@@ -209,6 +210,17 @@ TuneRules rules_for_search(TuneRules rules, bool is_first, std::int64_t longer) 
   return rules;
 }
 
+namespace {
+
+/// Returns the least value of a grid that begins at the lower bound which is not below `least`; else the last value.
+double value_not_below(const space::FloatRange& range, double least) {
+  const std::int64_t nearest = space::nearest_factor(range, least);
+  const double value = space::quantum_value(range, nearest);
+  return value >= least ? value : space::quantum_value(range, std::min(nearest + 1, space::quantum_grid(range).last));
+}
+
+}  // namespace
+
 space::SearchSpace narrowed_space(const space::SearchSpace& space, const space::Sample& now, double reach) {
   space::SearchSpace near;
   for (space::Parameter parameter : space.parameters()) {
@@ -217,6 +229,7 @@ space::SearchSpace narrowed_space(const space::SearchSpace& space, const space::
       space::FloatRange cut = *range;
       cut.lo = std::max(range->lo, at / reach);
       cut.hi = std::min(range->hi, at * reach);
+      if (range->from_lo) cut.lo = value_not_below(*range, cut.lo);
       if (cut.lo < cut.hi && space::check_domain(cut)) parameter.domain = cut;
     }
     const auto added = near.add(std::move(parameter));

@@ -153,6 +153,12 @@ TEST(TuneRules, NarrowLaterSearchesAroundCurrent) {
   EXPECT_EQ(std::get<space::FloatRange>(near.parameters()[0].domain).hi, 0.015 * 10) << "0.1 is in the range";
   const auto none = narrowed_space(steps, {{"lr", 0.25}}, 1.1);
   EXPECT_EQ(none.parameters()[0].domain, steps.parameters()[0].domain);
+  // A grid that begins at its lower bound keeps its values.
+  space::SearchSpace grid;
+  ASSERT_TRUE(grid.add({"lr", space::FloatRange{.lo = 0.05, .hi = 1, .quant = 0.1, .log = true, .from_lo = true}, {}}));
+  const auto cut = narrowed_space(grid, {{"lr", 0.45}}, 2).parameters()[0].domain;
+  EXPECT_EQ(space::domain_value(cut, 0, 1), space::Value(0.25));
+  EXPECT_EQ(space::domain_size(cut), 7) << "0.25, 0.35, …, 0.85";
 }
 
 TEST(Branches, RoundTrip) {
