@@ -28,7 +28,7 @@ TEST(ModelSpace, ChecksItsBases) {
   expect_error(ModelSpace::make(graph::builtin_ops(), {{"mine", *broken}}, {}, {}, {}), Code::kInvalidArgument,
                "mine: ");
   expect_error(mlp_space({100, {}}, {}), Code::kInvalidArgument,
-               "small-mlp: the model has 4810 trained parameters, the limit is 100");
+               "small-mlp: the model has 4810 trained parameters, the limit is 100 (space.limits.params)");
 }
 
 TEST(ModelSpace, ReportsLimitsAsNotApplicable) {
@@ -248,7 +248,10 @@ TEST(BuiltinBase, RejectsUnsuitableData) {
   expect_error(builtin_base("small-mlp", graph::Shape{{4, 5}}, 3, 9), Code::kInvalidArgument,
                "needs tokens [T], but the data are [4, 5]");
   expect_error(builtin_base("small-mpl", graph::Shape{{20}}, 3), Code::kNotFound, "did you mean 'small-mlp'?");
-  expect_error(builtin_base("small-cnn", graph::Shape{{20}}, 3), Code::kInvalidArgument, "needs images [C, H, W]");
+  expect_error(builtin_base("small-cnn", graph::Shape{{20}}, 3), Code::kInvalidArgument,
+               "needs images [channels, height, width]");
+  expect_error(builtin_base("small-cnn", graph::Shape{{8, 8, 3}}, 3), Code::kInvalidArgument,
+               "the data are [8, 8, 3]; if the channels are last, write x.transpose(0, 3, 1, 2)");
   expect_error(builtin_base("small-cnn", graph::Shape{{1, 3, 9}}, 3), Code::kInvalidArgument, "at least 4x4");
   expect_error(builtin_base("small-mlp", graph::Shape{}, 3), Code::kInvalidArgument, "positive dimensions");
   expect_error(builtin_base("small-mlp", graph::Shape{{20}}, 0), Code::kInvalidArgument, "at least one output, not 0");
