@@ -24,8 +24,8 @@ Result<std::vector<ExternalTrial>> read_optuna_trials(std::string_view text, con
 bool is_sqlite(std::string_view bytes);
 
 /// Reads the trials of a study in an Optuna RDBStorage file of SQLite with schema version 12, as read_optuna_trials().
-/// The file is not changed. Another user may have written it. Errors: kDataLoss (no such storage), kUnimplemented (another schema
-/// version), kFailedPrecondition (changes are in a journal file next to it), kInvalidArgument as for
+/// The file is not changed. Another user may have written it. Errors: kDataLoss (no such storage), kUnimplemented
+/// (another schema version), kFailedPrecondition (changes are in a journal file next to it), kInvalidArgument as for
 /// read_optuna_trials(), those of zoo::Database.
 Result<std::vector<ExternalTrial>> read_optuna_database(const std::string& path, const std::vector<study::Goal>& goals,
                                                         const std::string& study = "");

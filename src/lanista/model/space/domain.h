@@ -44,7 +44,7 @@ struct FloatRange {
   double lo = 0;     ///< lower bound, inclusive
   double hi = 1;     ///< upper bound, inclusive
   double quant = 0;  ///< above 0: only values of a grid with this step; 0: all numbers
-  bool log = false;  ///< true: uniform in the logarithm; false: uniform
+  bool log = false;  ///< true: uniform in the logarithm; false: uniform.
   /// True: the grid has lo, lo + quant, lo + 2 quant, …, each the real number nearest to the decimal one. False: the
   /// grid has the multiples of quant between the bounds, as in studies with the first rules (study::kFirstRules).
   bool from_lo = false;
