@@ -127,13 +127,14 @@ TEST(DefinitionFiles, AreFewForAPointwiseOperator) {
   constexpr std::string_view kLanes = "it has lane kernels", kArguments = "its attributes are arguments of its kernels",
                              kComposed = "it has lane kernels, and ONNX composes it of several nodes";
   expect_few_files(operators(activation), kPointwise,
-                   {{"relu", {10, "other operators have fused forms with it"}},
+                   {{"relu", {13, "others have fused forms with it, and the import of ONNX composes others of it"}},
                     {"gelu", {10, kComposed}},
                     {"silu", {10, kComposed}},
+                    {"gelu_erf", {7, "ONNX composes it of several nodes"}},
                     {"hard_swish", {7, kLanes}},
-                    {"tanh", {6, "a form of Gelu in ONNX has this name"}},
+                    {"tanh", {7, "a form of Gelu in ONNX has this name, and Mish is composed of it"}},
                     {"leaky_relu", {8, kArguments}},
-                    {"elu", {8, kArguments}},
+                    {"elu", {9, "its attributes are arguments of its kernels, and SELU is composed of it"}},
                     {"hard_sigmoid", {8, kArguments}}});
 }
 

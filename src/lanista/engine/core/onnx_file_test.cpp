@@ -7,6 +7,7 @@
 #include "lanista/base/memory_file_system.h"
 #include "lanista/engine/core/engine.h"
 #include "lanista/model/graph/infer.h"
+#include "lanista/model/graph/text.h"
 #include "support/io/formats/foreign_networks.h"
 
 namespace lanista::engine {
@@ -50,6 +51,19 @@ TEST(OnnxFile, BecomesATrainableModel) {
   EXPECT_TRUE(graph::verify(*cnn, graph::builtin_ops()).ok());
   EXPECT_EQ(notices, std::vector<std::string>{"the softmax at the end is left out; the loss has it"});
   EXPECT_EQ(*trainable_form(networks[1].model.graph, notices), networks[1].model.graph);
+  EXPECT_EQ(notices.size(), 1U);
+}
+
+TEST(OnnxFile, LosesALogSoftmaxAtItsEnd) {
+  const auto form = [](const std::string& end, std::vector<std::string>& notices) {
+    const auto graph = graph::parse("%0 = input(shape=[4])\n%1 = linear(%0, out=3)\n" + end);
+    const auto trainable = trainable_form(*graph, notices);
+    return trainable ? last_op(*trainable) : trainable.error().text();
+  };
+  std::vector<std::string> notices;
+  EXPECT_EQ(form("%2 = softmax(%1)\n%3 = log(%2)\n%4 = output(%3)\n", notices), "linear");
+  EXPECT_EQ(notices, std::vector<std::string>{"the log-softmax at the end is left out; the loss has it"});
+  EXPECT_EQ(form("%2 = sigmoid(%1)\n%3 = log(%2)\n%4 = output(%3)\n", notices), "log");
   EXPECT_EQ(notices.size(), 1U);
 }
 

@@ -74,8 +74,9 @@ TEST(OnnxBatch, IsShownAsN) {
     return imported(model(shape, {node("Flatten", {"x"}, "y", {{"axis", axis}})}));
   };
   EXPECT_EQ(flattened({-1, 2, 3}, 2),
-            "unimplemented: onnx: node \"y\" (\"Flatten\"): from the axis 2 of [N, 2, 3] on, "
-            "it merges the batch with something");
+            "unimplemented: onnx: the output is [2N, 3]: the batch does not stay in front of something");
+  EXPECT_EQ(flattened({-1, 2, 3}, 0),
+            "unimplemented: onnx: the output is [1, 6N]: the batch does not stay in front of something");
   const auto computed = [](std::vector<OnnxNode> nodes) {
     nodes.insert(nodes.begin(), node("Shape", {"x"}, "s"));
     return imported(model({-1, 2, 3}, std::move(nodes), {integers("n", {1, 2, 3})}));

@@ -4,25 +4,12 @@
 #include <limits>
 #include <utility>
 
+#include "lanista/io/formats/onnx/onnx_pointwise.h"
 #include "lanista/io/formats/onnx/onnx_rules.h"
 #include "lanista/io/formats/onnx/onnx_tensor.h"
 
 namespace lanista::formats::onnx {
 namespace {
-
-/// A rewrite of one value to the port that `change` returns, element by element.
-Rewrite changed(std::string input, std::function<Result<Port>(ModelWriter&, Port)> change) {
-  return elementwise(Rewrite{
-      {std::move(input)}, [change = std::move(change)](ModelWriter& w, Ports inputs) { return change(w, inputs[0]); }});
-}
-
-Result<Port> scaled(ModelWriter& w, Port x, double by) {
-  return by == 1 ? Result<Port>(x) : w.add("scale_by", {x}, {{"by", by}});
-}
-
-Result<Port> shifted(ModelWriter& w, Port x, double by) {
-  return by == 0 ? Result<Port>(x) : w.add("shift_by", {x}, {{"by", by}});
-}
 
 Result<Port> reciprocal(ModelWriter& w, Port x) {
   LANISTA_ASSIGN(const Port zeros, w.add("zero", {x}));
@@ -111,16 +98,6 @@ RewriteResult mish(const NodeReader& node_reader) {
   });
 }
 
-/// max(x - bound, 0) - max(-x - bound, 0).
-Result<Port> soft_shrink(ModelWriter& w, Port x, double bound) {
-  LANISTA_ASSIGN(Port above, shifted(w, x, -bound));
-  LANISTA_ASSIGN(above, w.add("relu", {above}));
-  LANISTA_ASSIGN(Port below, scaled(w, x, -1));
-  LANISTA_ASSIGN(below, shifted(w, below, -bound));
-  LANISTA_ASSIGN(below, w.add("relu", {below}));
-  return w.add("sub", {above, below});
-}
-
 RewriteResult shrink(const NodeReader& node_reader) {
   LANISTA_TRY(node_reader.allow_attributes({"bias", "lambd"}));
   LANISTA_ASSIGN(std::string input, node_reader.computed_input(0));
@@ -158,46 +135,6 @@ RewriteResult prelu(const NodeReader& node_reader) {
         LANISTA_ASSIGN(const Port above, w.add("relu", {inputs[0]}));
         return w.add("add", {above, below});
       }};
-}
-
-/// A comparison of a value with a number.
-struct Comparison {
-  std::string x;
-  double bound = 0;
-  bool above = false;  ///< x > bound, else x < bound
-  bool equal = false;  ///< true where x is the bound, too
-};
-
-std::optional<Comparison> comparison_of(const OnnxView& view, const std::string& name) {
-  const OnnxNode* node = view.producer(name);
-  if (node == nullptr || node->inputs.size() != 2) return std::nullopt;
-  const bool greater = node->op.starts_with("Greater"), equal = node->op.ends_with("OrEqual");
-  if (!greater && !node->op.starts_with("Less")) return std::nullopt;
-  for (const std::size_t i : {0U, 1U}) {
-    const auto bound = view.scalar(node->inputs[1 - i]);
-    if (bound) return Comparison{node->inputs[i], shortest_double(*bound), greater == (i == 0), equal};
-  }
-  return std::nullopt;
-}
-
-/// Whether a value is `x` plus this number, written as a sum or a difference.
-bool is_shifted(const OnnxView& view, const std::string& name, const std::string& x, double by) {
-  const OnnxNode* node = view.producer(name);
-  if (node == nullptr || node->inputs.size() != 2 || node->inputs[0] != x) return false;
-  const auto number = view.scalar(node->inputs[1]);
-  if (!number || (node->op != "Add" && node->op != "Sub")) return false;
-  return shortest_double(*number) == (node->op == "Add" ? by : -by);
-}
-
-/// Whether a value is `x` minus its sign times a number.
-bool is_shrunk(const OnnxView& view, const std::string& name, const std::string& x, double by) {
-  const OnnxNode* difference = view.producer(name, "Sub");
-  if (difference == nullptr || difference->inputs.size() != 2 || difference->inputs[0] != x) return false;
-  const OnnxNode* product = view.producer(difference->inputs[1], "Mul");
-  const OnnxNode* sign =
-      product != nullptr && product->inputs.size() == 2 ? view.producer(product->inputs[0], "Sign") : nullptr;
-  const auto number = sign != nullptr ? view.scalar(product->inputs[1]) : std::nullopt;
-  return number && shortest_double(*number) == by && sign->inputs == std::vector<std::string>{x};
 }
 
 /// The layer norm of which a Div is the last node: Div(Sub(x, mean), Sqrt(mean of squares + eps)).
@@ -286,6 +223,30 @@ bool ends_last(const List& axes) {
 
 }  // namespace
 
+/// A rewrite of one value to the port that `change` returns, element by element.
+Rewrite changed(std::string input, std::function<Result<Port>(ModelWriter&, Port)> change) {
+  return elementwise(Rewrite{
+      {std::move(input)}, [change = std::move(change)](ModelWriter& w, Ports inputs) { return change(w, inputs[0]); }});
+}
+
+Result<Port> scaled(ModelWriter& w, Port x, double by) {
+  return by == 1 ? Result<Port>(x) : w.add("scale_by", {x}, {{"by", by}});
+}
+
+Result<Port> shifted(ModelWriter& w, Port x, double by) {
+  return by == 0 ? Result<Port>(x) : w.add("shift_by", {x}, {{"by", by}});
+}
+
+/// max(x - bound, 0) - max(-x - bound, 0).
+Result<Port> soft_shrink(ModelWriter& w, Port x, double bound) {
+  LANISTA_ASSIGN(Port above, shifted(w, x, -bound));
+  LANISTA_ASSIGN(above, w.add("relu", {above}));
+  LANISTA_ASSIGN(Port below, scaled(w, x, -1));
+  LANISTA_ASSIGN(below, shifted(w, below, -bound));
+  LANISTA_ASSIGN(below, w.add("relu", {below}));
+  return w.add("sub", {above, below});
+}
+
 RewriteResult layer_norm_group(const NodeReader& node_reader) {
   const OnnxView& view = node_reader.view();
   const OnnxNode& node = node_reader.node();
@@ -327,46 +288,6 @@ RewriteResult constant_quotient(const NodeReader& node_reader) {
     LANISTA_ASSIGN(const Port inverse, reciprocal(w, inputs[0].port));
     return placed_times(w, {inverse, inputs[0].place}, *constant);
   });
-}
-
-RewriteResult piecewise_group(const NodeReader& node_reader) {
-  const OnnxView& view = node_reader.view();
-  const auto& names = node_reader.node().inputs;
-  const auto test = names.size() == 3 ? comparison_of(view, names[0]) : std::nullopt;
-  if (!test) return Rewrite{};
-  const double bound = test->bound;
-  // The value where x is above the bound, and where it is not.
-  const std::string &above = test->above ? names[1] : names[2], &below = test->above ? names[2] : names[1];
-  const auto number = view.scalar(test->above ? below : above), low = view.scalar(below);
-  // x above c, and c elsewhere.
-  if (above == test->x && low && shortest_double(*low) == bound) {
-    return changed(test->x, [bound](ModelWriter& w, Port x) {
-      return bound == 0 ? w.add("relu", {x}) : w.add("clip", {x}, {{"min", bound}});
-    });
-  }
-  // x - c above c, and 0 elsewhere; or x - c below c.
-  if (number == 0.0F && is_shifted(view, names[1], test->x, -bound)) {
-    const double sign = test->above ? 1 : -1;
-    return changed(test->x, [=](ModelWriter& w, Port x) -> Result<Port> {
-      LANISTA_ASSIGN(Port part, scaled(w, x, sign));
-      LANISTA_ASSIGN(part, shifted(w, part, -sign * bound));
-      LANISTA_ASSIGN(part, w.add("relu", {part}));
-      return scaled(w, part, sign);
-    });
-  }
-  const OnnxNode* size = view.producer(test->x, "Abs");
-  const OnnxNode* none = view.producer(names[2], "Mul");
-  if (size != nullptr && test->above && bound >= 0 && is_shrunk(view, names[1], size->inputs[0], bound) &&
-      none != nullptr && none->inputs.size() == 2 && view.scalar(none->inputs[1]) == 0.0F) {
-    return changed(size->inputs[0], [bound](ModelWriter& w, Port x) { return soft_shrink(w, x, bound); });
-  }
-  // From 15 on, softplus is x in single precision.
-  const OnnxNode* soft = view.producer(names[2]);
-  if (soft != nullptr && soft->op == "Div") soft = view.producer(soft->inputs[0]);
-  if (soft != nullptr && soft->op == "Softplus" && soft->inputs[0] == test->x && test->above && bound >= 15) {
-    return placed_rewrite({names[2]}, [](ModelWriter&, PlacedPorts inputs) -> Result<PlacedPort> { return inputs[0]; });
-  }
-  return unsupported("it jumps: a value is replaced where another one is above or below " + graph::attr_text(bound));
 }
 
 RewriteRules activation_rules() {

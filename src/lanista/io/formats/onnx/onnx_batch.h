@@ -77,6 +77,13 @@ Result<graph::Port> repeated(ModelWriter& writer, graph::Port value, std::size_t
 /// The value with `before` and `after` cells of `number` along `axis`. Errors: those of ModelWriter::add().
 Result<graph::Port> padded(ModelWriter& writer, graph::Port value, std::size_t axis, std::int64_t before,
                            std::int64_t after, double number);
+/// The values at `out` positions between the first and the last element along `axis`, interpolated linearly. Errors:
+/// kUnimplemented (over 2^24 elements for a sample on the way), those of ModelWriter::add().
+Result<graph::Port> interpolated(ModelWriter& writer, graph::Port value, std::size_t axis, std::int64_t out);
+/// The largest of `kernel` elements at a distance of `dilation` along `axis`, at every `stride`-th position. Errors:
+/// kUnimplemented (no window fits), those of ModelWriter::add().
+Result<graph::Port> window_maxima(ModelWriter& writer, graph::Port value, std::size_t axis, std::int64_t kernel,
+                                  std::int64_t stride, std::int64_t dilation);
 /// The largest elements along the dimensions `axes`, which become 1. Errors: those of ModelWriter::add().
 Result<graph::Port> maxima(ModelWriter& writer, graph::Port value, const List& axes);
 

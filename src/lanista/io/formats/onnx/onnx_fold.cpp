@@ -33,7 +33,7 @@ FoldResult reshape(const FoldContext& f) {
   if (!f.has(1)) return malformed("its input 1 is missing");
   LANISTA_ASSIGN(const List target, f.list(1));
   LANISTA_ASSIGN(const std::int64_t literal, f.attribute("allowzero", std::int64_t{0}));
-  if (literal != 0) return kNotFolded;
+  if (literal != 0 && std::find(target.begin(), target.end(), 0) != target.end()) return kNotFolded;
   LANISTA_ASSIGN(List shape, reshaped(target, f.input().shape));
   return f.in_shape(std::move(shape));
 }

@@ -179,7 +179,7 @@ class ValueWriter {
     for (std::size_t i = 0; i < model_.nodes.size(); ++i) {
       const OnnxNode& node = model_.nodes[i];
       const bool shape = node.op == "Shape" && node.inputs.size() == 1 && node.outputs.size() == 1;
-      if (!shape || view_.constant(node.inputs.front()) != nullptr) {
+      if (!shape || view_.is_folded(node.inputs.front())) {
         view_.fold(node);
         continue;
       }

@@ -166,7 +166,12 @@ TEST(OnnxImport, ReadsConvolutionsAndPoolings) {
             "%1 = max_pool2d(%0, kernel=[2], padding=[0,1,0,1], stride=[1])\n");
   expect_refused(pool("auto_pad", std::string("SAME")), "auto_pad is \"SAME\"", Code::kDataLoss);
   expect_refused(pool("pads", List{0, 0, -1, 0}), "pads [0,0,-1,0]; read are 4 numbers from 0");
-  expect_refused(pool("dilations", List{2, 2}), "dilated");
+  const std::string dilated = imported(pool("dilations", List{2, 2}));
+  EXPECT_TRUE(dilated.starts_with("%1 = slice(%0, axis=2, end=4, start=0)\n")) << dilated;
+  EXPECT_NE(dilated.find("max_pool2d"), std::string::npos) << dilated;
+  OnnxModel mean = pool("dilations", List{2, 2});
+  mean.nodes[0].op = "AveragePool";
+  expect_refused(mean, "dilated");
   expect_refused(pool("later", std::int64_t{0}), "the attribute \"later\" is not known here");
   expect_refused(pool("strides", std::int64_t{2}), "\"strides\" is of the wrong type", Code::kDataLoss);
   EXPECT_EQ(imported(model({1, 6}, {node("MaxPool", {"x"}, "y", {{"kernel_shape", List{2}}})})),
@@ -230,7 +235,8 @@ TEST(OnnxImport, NamesUnsupportedNode) {
             (std::vector<float>{2, 4, 6}));
   expect_refused(model({3}, {node("Gemm", {"x", "w"})}, {floats("w", {2, 1}, {1, 2})}), "it must be [1, 3]",
                  Code::kDataLoss);
-  expect_refused(model({3}, {node("Flatten", {"x"}, "y", {{"axis", std::int64_t{0}}})}), "merges the batch");
+  expect_refused(model({3}, {node("Flatten", {"x"}, "y", {{"axis", std::int64_t{0}}})}),
+                 "the output is [1, 3N]: the batch does not stay in front");
   expect_refused(model({2, 3}, {node("Transpose", {"x"}, "y", {{"perm", List{1, 0, 2}}})}),
                  "the output is [2, N, 3]: the batch does not stay in front");
   expect_refused(model({2, 3}, {node("Reshape", {"x", "s"})}, {integers("s", {6, -1})}),

@@ -1,5 +1,6 @@
 // Normalisations, softmax and dropout.
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <numeric>
 #include <utility>
@@ -27,7 +28,27 @@ Rewrite over_channels(std::string input, std::string op, Attrs attrs, std::vecto
 
 RewriteResult batch_norm(const NodeReader& node_reader) {
   LANISTA_ASSIGN(const BatchNorm norm, batch_norm_of(node_reader));
-  return over_channels(norm.input, "batch_norm", norm.attrs(), norm.params);
+  Rewrite rewrite = over_channels(norm.input, "batch_norm", norm.attrs(), norm.params);
+  rewrite.emit_placed = [norm, emit = rewrite.emit](ModelWriter& w, PlacedPorts inputs) -> Result<PlacedPort> {
+    PlacedPort value = inputs[0];
+    if (value.place.axis != 0 || file_rank(w, value) != 2 || value.place.in_front()) {
+      if (!value.place.in_front()) return unsupported("its batch is not in front");
+      LANISTA_ASSIGN(value.port, emit(w, std::array{value.port}));
+      return value;
+    }
+    // [N steps, C] is an image of one column for each step.
+    const List dims = w.dims(value.port), rest(dims.begin() + 1, dims.end());
+    const std::int64_t channels = rest.back(), steps = product(rest) / channels;
+    LANISTA_ASSIGN(Port image, in_shape(w, value.port, {steps, channels}));
+    LANISTA_ASSIGN(image, w.add("transpose", {image}, {{"axes", List{0, 2, 1}}}));
+    LANISTA_ASSIGN(image, in_shape(w, image, {channels, steps, 1}));
+    LANISTA_ASSIGN(image, emit(w, std::array{image}));
+    LANISTA_ASSIGN(image, in_shape(w, image, {channels, steps}));
+    LANISTA_ASSIGN(image, w.add("transpose", {image}, {{"axes", List{0, 2, 1}}}));
+    LANISTA_ASSIGN(value.port, in_shape(w, image, rest));
+    return value;
+  };
+  return rewrite;
 }
 
 RewriteResult instance_norm(const NodeReader& node_reader) {

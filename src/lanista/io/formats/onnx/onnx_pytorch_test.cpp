@@ -208,5 +208,31 @@ TEST(OnnxPytorch, PreluHasASlopeForEachChannel) {
   EXPECT_NE(other.find("are not those of channels"), std::string::npos) << other;
 }
 
+TEST(OnnxPytorch, ChoosesByComparisonsOfFiniteValues) {
+  const std::vector<Tensor> numbers{floats("c", {}, {0.5F}), floats("zero", {}, {0})};
+  const auto chosen = [&](std::vector<OnnxNode> nodes) {
+    return imported(network({-1, 3}, std::move(nodes), numbers));
+  };
+  EXPECT_EQ(chosen({node("Greater", {"x", "zero"}, "t"), node("Where", {"t", "x", "zero"})}), "%1 = relu(%0)\n");
+  EXPECT_EQ(chosen({node("LessOrEqual", {"x", "c"}, "t"), node("Where", {"t", "c", "x"})}), "%1 = clip(%0, min=0.5)\n");
+  const std::string hard = chosen({node("Greater", {"x", "c"}, "t"), node("Where", {"t", "x", "zero"})});
+  EXPECT_NE(hard.find("shift_by(%0, by=-0.5)"), std::string::npos) << hard;
+  EXPECT_NE(hard.find("clip"), std::string::npos) << hard;
+  // The logarithm is not finite where it is not chosen, and zero times infinity is NaN.
+  const std::string guarded =
+      chosen({node("Greater", {"x", "zero"}, "t"), node("Log", {"x"}, "l"), node("Where", {"t", "l", "zero"})});
+  EXPECT_NE(guarded.find("\"l\" may be infinite"), std::string::npos) << guarded;
+}
+
+TEST(OnnxPytorch, InterpolatesBetweenCorners) {
+  const std::map<std::string, OnnxValue> corners{{"mode", std::string("linear")},
+                                                 {"coordinate_transformation_mode", std::string("align_corners")}};
+  const std::string wide = imported(
+      network({1, 2, 3, 1}, {node("Resize", {"x", "", "", "sizes"}, "y", corners)}, {integers("sizes", {1, 2, 5, 1})}));
+  EXPECT_EQ(wide,
+            "%1 = upsample(%0, factor=[2,1], mode=\"nearest\")\n"
+            "%2 = avg_pool2d(%1, kernel=[2,1], stride=[1,1])\n");
+}
+
 }  // namespace
 }  // namespace lanista::formats

@@ -44,6 +44,10 @@ Result<List> scaled_size(const Tensor& scales, const List& dims) {
 
 Result<Port> resized(ModelWriter& w, Port image, const List& size, const Sampling& sampling) {
   const List dims = w.dims(image);
+  if (sampling.linear && sampling.coordinate_mode == "align_corners") {
+    LANISTA_ASSIGN(const Port rows, interpolated(w, image, 2, size[0]));
+    return interpolated(w, rows, 3, size[1]);
+  }
   if (!sampling.is_supported(dims[2], size[0]) || !sampling.is_supported(dims[3], size[1])) {
     return unsupported("finds its cells by " + in_quotes(sampling.coordinate_mode + " " + sampling.rounding) +
                        ", which is another way than ours");

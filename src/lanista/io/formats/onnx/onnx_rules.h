@@ -46,6 +46,8 @@ class OnnxView {
   void fold(const OnnxNode& node);
   /// Folds a node Shape of a value with these dimensions (file_dims()).
   void fold_shape(const OnnxNode& node, const List& dims);
+  /// True means that the value `name` is constant, or folded for two batches.
+  bool is_folded(std::string_view name) const { return constants_.contains(name) || probes_.contains(name); }
   /// Remembers why the value `name`, which may be the integers of another node, is not computed.
   void set_failure(std::string_view name, Error error) { failures_.emplace(name, std::move(error)); }
   /// The integers of the value `name`, as NodeReader::shape_integers() returns them.

@@ -44,14 +44,17 @@ RewriteResult flatten(const NodeReader& node_reader) {
   return placed_rewrite({std::move(input)}, [axis](ModelWriter& w, PlacedPorts inputs) -> Result<PlacedPort> {
     const List dims = file_dims(w, inputs[0]);
     LANISTA_ASSIGN(const std::size_t first, flatten_axis(axis, dims.size()));
-    std::int64_t in_front = 1, behind = 1;
-    for (std::size_t i = 1; i < dims.size(); ++i) (i < first ? in_front : behind) *= dims[i];
-    if (first == 0 || in_front != 1 || !inputs[0].place.in_front()) {
-      return unsupported("from the axis " + std::to_string(axis) + " of " + sizes_text(dims) +
-                         " on, it merges the batch with something");
+    // The batch stays in front of the other sizes of its group, or before them.
+    List groups{1, 1};
+    std::int64_t batch = 0;  // the sizes of the group of the batch, if it is unknown
+    for (std::size_t i = 0; i < dims.size(); ++i) {
+      std::int64_t& group = groups[i < first ? 0 : 1];
+      if (is_batch(dims[i])) batch = i < first ? 1 : 2;
+      group *= is_batch(dims[i]) ? batch_factor(dims[i]) : dims[i];
     }
-    LANISTA_ASSIGN(const Port port, in_shape(w, inputs[0].port, {behind}));
-    return PlacedPort{port, {}};
+    if (batch > 0)
+      groups[static_cast<std::size_t>(batch) - 1] = batch_times(groups[static_cast<std::size_t>(batch) - 1]);
+    return placed_reshape(w, inputs[0], groups, true);
   });
 }
 

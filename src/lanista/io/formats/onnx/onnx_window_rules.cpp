@@ -1,5 +1,6 @@
 // Windows over images [N, C, H, W] and sequences [N, C, L]: convolutions, poolings, padding.
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "lanista/io/formats/onnx/onnx_rules.h"
@@ -254,12 +255,33 @@ Result<void> check_same_ceil(const Windows& windows, const List& dims) {
   return {};
 }
 
+/// A max pool with dilated windows, axis by axis.
+RewriteResult dilated_max_pool(std::string input, const Windows& windows, const std::string& op) {
+  if (op != "max_pool" || windows.ceil || windows.auto_pad != "NOTSET" || windows.merged) {
+    return unsupported("its window is dilated");
+  }
+  return Rewrite{{std::move(input)}, [windows](ModelWriter& w, Ports inputs) -> Result<Port> {
+                   LANISTA_TRY(check_axes(windows, w.dims(inputs[0])));
+                   Port value = inputs[0];
+                   for (std::size_t i = 0; i < windows.axes(); ++i) {
+                     const std::int64_t before = windows.pads[i], after = windows.pads[i + windows.axes()];
+                     if (before > 0 || after > 0) {
+                       constexpr double kLeast = -static_cast<double>(std::numeric_limits<float>::max());
+                       LANISTA_ASSIGN(value, padded(w, value, i + 2, before, after, kLeast));
+                     }
+                     LANISTA_ASSIGN(value, window_maxima(w, value, i + 2, windows.kernel[i], windows.strides[i],
+                                                         windows.dilations[i]));
+                   }
+                   return value;
+                 }};
+}
+
 /// A rule for `max_pool` or `avg_pool` over images or sequences.
 RewriteResult pool(const NodeReader& node_reader, const std::string& op, Attrs more) {
   LANISTA_ASSIGN(std::string input, node_reader.computed_input(0));
   LANISTA_ASSIGN(List kernel, node_reader.list("kernel_shape", {}));
   LANISTA_ASSIGN(const Windows windows, windows_of(node_reader, std::move(kernel)));
-  if (windows.dilations != List(windows.axes(), 1)) return unsupported("its window is dilated");
+  if (windows.dilations != List(windows.axes(), 1)) return dilated_max_pool(std::move(input), windows, op);
   const bool all_count = node_reader.view().opset() < kIgnoringOpset;
   return Rewrite{{std::move(input)}, [=](ModelWriter& w, Ports inputs) -> Result<Port> {
                    Windows resolved = windows;
