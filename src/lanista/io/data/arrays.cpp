@@ -145,8 +145,7 @@ Result<void> label_values(const Tensor& y, const std::vector<std::int64_t>& valu
   return {};
 }
 
-/// Reads `y` by the rule of tables. False: it is numbers, or labels if
-/// spec.multilabel is set.
+/// Reads `y` by the rule of tables. False: it is numbers. They are labels if spec.multilabel is set.
 Result<bool> read_classes_as_in_tables(const Tensor& y, const std::string& task, RawData& raw) {
   if (task == "numbers" || task == "multilabel") return false;
   const std::int64_t rows = raw.rows();
