@@ -23,7 +23,7 @@ except ImportError as error:
 # Later versions of pandas read numbers exactly without this option, and warn of it.
 warnings.filterwarnings("ignore", message=".*float_precision.*")
 
-WORDS = ["area", "price", "Sepal length", "x1", "col_2", "doors", "Größe", "y", "target", "label", "weight (kg)", "A",
+WORDS = ["area", "price", "Sepal length", "x1", "col_2", "beds", "Größe", "y", "target", "label", "weight (kg)", "A",
          "zip", "height", "t.max", "is_new", "feature", "score"]
 MISSING = ["", "NA", "nan", "NaN", "null", "NULL", "N/A", "n/a", "None", "<NA>", "#N/A", "?"]
 FEW_VALUES = 20
@@ -196,9 +196,8 @@ def check_target(report, error, column, raw, options, faults):
         faults.append(f"{report['data']['rows']} rows, expected {len(present)}")
         return
     if len(present) < len(column):
-        counted = f"{len(column) - len(present)} of {len(column)} rows? "
-        is_counted = any(re.match(counted, w) for w in report["warnings"])
-        if not is_counted:
+        counted = any(re.match(f"{len(column) - len(present)} of {len(column)} rows? ", w) for w in report["warnings"])
+        if not counted:
             faults.append("dropped rows are not counted")
     whole = numeric and (present % 1 == 0).all()
     if not numeric or (whole and classes_by_rule(present.to_numpy())):

@@ -50,6 +50,7 @@ TEST(CsvHeader, FollowsTheKindsOfCellsBelow) {
       {"names above numbers", "a,b,y", "ffy", true},
       {"numbers in a header", "0,1,target", "ffy", true},
       {"years as names", "2019,2020,2021", "fff", true},
+      {"whole numbers above fractions", "1,0", "ff", true},
       {"years above small whole numbers", "2019,2020,y", "wwy", true},
       {"a name that is nan", "nan,x,y", "ffy", true},
       {"names nan and inf", "nan,inf,y", "ffy", true},

@@ -129,6 +129,7 @@ engine::WorkerConfig make_worker_config(const study::StudyConfig& config, const 
   worker_config.data.targets = config.data.targets;
   worker_config.data.class_weights = config.data.class_weights;
   worker_config.data.folds = config.data.folds;
+  worker_config.data.rules = config.data.rules;
   worker_config.data.repetitions = config.strategy.repeat;
   worker_config.isa = kernels::isa_name(kernels::best_isa());
   worker_config.numeric_class = program::cpu_backend().numeric_class();

@@ -40,7 +40,8 @@ void table(FieldTable& t, DataSource& data) {
   t("source", data.source)("folder", data.folder).via("split", data.split, split_json, read_split);
   t("normalize", data.normalize)("targets", data.targets);
   t.via("class_weights", data.class_weights, class_weights_json, read_class_weights);
-  t.or_text("none", "folds", data.folds)("repetitions", data.repetitions).or_text("any", "hash", data.hash);
+  t.or_text("none", "folds", data.folds)("repetitions", data.repetitions)("rules", data.rules);
+  t.or_text("any", "hash", data.hash);
 }
 
 void texts(FieldTable& t, const char* name, std::vector<std::string>& values) {
@@ -77,6 +78,7 @@ study::DataConfig DataSource::config() const {
   config.targets = targets;
   config.class_weights = class_weights;
   config.folds = folds;
+  config.rules = rules;
   return config;
 }
 

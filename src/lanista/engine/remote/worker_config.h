@@ -22,6 +22,7 @@ struct DataSource {
   study::ClassWeights class_weights;                 ///< Setting data.class_weights of the study file.
   std::optional<std::int64_t> folds = {};            ///< Number of folds; absent: one split.
   std::int64_t repetitions = 1;                      ///< Number of repetitions of the folds.
+  std::int64_t rules = study::kLatestRules;          ///< Rules of the study, by which the data are read.
   std::optional<Digest> hash;                        ///< Expected DataSpec::hash; absent: not checked.
 
   /// The configuration for data::open, without the repetitions and the hash.

@@ -7,7 +7,7 @@
 namespace lanista::data {
 namespace {
 
-/// Whether a column has a text that is not a number, or no value at all.
+/// Whether a column has a text other than a number, or no value at all.
 bool holds_text(const Table& table, std::size_t column) {
   bool present = false;
   for (std::size_t row = 0; row < table.rows(); ++row) {
