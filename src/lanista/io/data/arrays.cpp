@@ -92,8 +92,7 @@ Result<std::vector<std::int32_t>> labels_of(const Tensor& y, std::int64_t max_cl
   return labels;
 }
 
-/// The whole numbers of an array; none if a number is not whole or, as a float,
-/// beyond 2^53.
+/// The whole numbers of an array. None if a number is not whole or, as a float, beyond 2^53.
 std::optional<std::vector<std::int64_t>> whole_numbers_of(const Tensor& y) {
   if (is_whole(y)) return numbers_of<std::int64_t>(y);
   constexpr double kExact = 9007199254740992.0;
@@ -105,8 +104,7 @@ std::optional<std::vector<std::int64_t>> whole_numbers_of(const Tensor& y) {
   return out;
 }
 
-/// The column of the single 1 of each row [rows, columns]; none if a row is not
-/// one-hot.
+/// The column of the single 1 of each row [rows, columns]. None if a row is not one-hot.
 std::optional<std::vector<std::int32_t>> one_hot_labels(const std::vector<std::int64_t>& values, std::size_t columns) {
   std::vector<std::int32_t> out;
   for (std::size_t begin = 0; begin < values.size(); begin += columns) {
@@ -125,8 +123,7 @@ std::string first_fraction_text(const Tensor& y) {
   return "row " + std::to_string(at) + " holds " + short_number(values[static_cast<std::size_t>(at)]);
 }
 
-/// Sets the labels of rows with one whole number each; a class for each
-/// different value.
+/// Sets the labels of rows with one whole number each. Each different value is a class.
 Result<void> label_values(const Tensor& y, const std::vector<std::int64_t>& values, RawData& raw) {
   std::map<std::int64_t, std::int32_t> classes;
   for (const std::int64_t value : values) classes.try_emplace(value, 0);
@@ -181,8 +178,7 @@ Result<bool> read_classes_as_in_tables(const Tensor& y, const std::string& task,
   return classes;
 }
 
-/// The class of each name that is a whole number, in ascending order; empty if
-/// names are something else.
+/// The class of each name that is a whole number, in ascending order. Empty if names are something else.
 std::map<std::int64_t, std::int32_t> classes_of_numbers(const std::vector<std::string>& names) {
   std::map<std::int64_t, std::int32_t> out;
   for (const std::string& name : names) {
@@ -226,8 +222,7 @@ Result<void> read_known_classes(const Tensor& y, const DataSpec& expected, RawDa
   return {};
 }
 
-/// The error for a finite number that a float cannot hold; none if there is
-/// none.
+/// The error for a finite number that a float cannot hold. None if there is no such number.
 std::optional<Error> find_beyond_float(const Tensor& tensor, const std::string& what) {
   if (tensor.type != ElementType::kF64 || tensor.elements() == 0) return std::nullopt;
   const auto values = elements_of<double>(tensor);
