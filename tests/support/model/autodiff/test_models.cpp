@@ -22,6 +22,12 @@ std::string between_sequences(const std::string& call) {
          "\n%3 = flatten(%2)\n%4 = linear(%3, out=3)\n%5 = output(%4)\n";
 }
 
+// A model that applies an operator to values above 0.
+std::string of_positive(const std::string& op) {
+  return "%0 = input(shape=[6])\n%1 = linear(%0, out=8)\n%2 = sigmoid(%1)\n%3 = " + op +
+         "(%2)\n%4 = linear(%3, out=3)\n%5 = output(%4)\n";
+}
+
 }  // namespace
 
 graph::Graph parsed(const std::string& text) {
@@ -81,6 +87,10 @@ std::map<std::string, std::string> model_of_each_operator() {
        "%3 = linear(%2, out=3)\n%4 = output(%3)\n"},
       {"positional_embedding", between_sequences("positional_embedding(%1)")},
       {"scale_by", between_linears("scale_by(%1, by=0.5)")},
+      {"shift_by", between_linears("shift_by(%1, by=0.5)")},
+      {"exp", between_linears("exp(%1)")},
+      {"log", of_positive("log")},
+      {"sqrt", of_positive("sqrt")},
       {"causal_mask",
        "%0 = input(shape=[4,5])\n%1 = linear(%0, out=4)\n%2 = causal_mask(%1)\n%3 = flatten(%2)\n"
        "%4 = linear(%3, out=3)\n%5 = output(%4)\n"},

@@ -213,7 +213,11 @@ FoldResult product_of_all(const FoldContext& f) {
   LANISTA_ASSIGN(const std::int64_t keep, f.attribute("keepdims", std::int64_t{1}));
   if (f.rank() > 1 || (axes && axes->size() > 1)) return kNotFolded;
   LANISTA_ASSIGN(const List numbers, f.list(0));
-  Tensor result = tensor_of_integers({product(numbers)});
+  std::int64_t all = 1;
+  for (const std::int64_t number : numbers) {
+    if (__builtin_mul_overflow(all, number, &all)) return unsupported("its integers overflow");
+  }
+  Tensor result = tensor_of_integers({all});
   if (keep == 0 || f.rank() == 0) result.shape.clear();
   return std::optional(std::move(result));
 }

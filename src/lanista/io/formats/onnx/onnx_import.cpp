@@ -16,6 +16,8 @@ using namespace onnx;
 
 // The rules know every change of an operator between these versions. Later versions may change any meaning.
 constexpr std::int64_t kFirstOpset = 9, kLastOpset = 28;
+// A fixed batch times the elements of a sample fits into 64 bits.
+constexpr std::int64_t kMaxBatch = std::int64_t{1} << 30;
 
 /// Whether an input is token numbers, which a table turns into vectors.
 bool is_tokens(const OnnxValueInfo& input) {
@@ -37,6 +39,10 @@ Result<void> check_model(const OnnxModel& model) {
   if (input.shape.size() < 2 || std::any_of(input.shape.begin() + 1, input.shape.end(), [](auto d) { return d < 1; })) {
     return unsupported("the input " + in_quotes(input.name) + " has the shape " + graph::Shape{input.shape}.text() +
                        "; read are [N, features...] with all sizes but the batch known");
+  }
+  if (input.shape.front() > kMaxBatch) {
+    return unsupported("the input " + in_quotes(input.name) + " has a batch of " + std::to_string(input.shape.front()) +
+                       "; at most " + std::to_string(kMaxBatch));
   }
   return {};
 }

@@ -266,6 +266,10 @@ TEST(OnnxImport, RefusesUnsupportedModels) {
                  "not of type float, double, int64 or int32");
   expect_refused(changed([](OnnxModel& m) { m.inputs[0].shape = {-1, -1}; }), "all sizes but the batch known");
   expect_refused(changed([](OnnxModel& m) { m.inputs[0].shape = {3}; }), "[N, features...]");
+  expect_refused(changed([](OnnxModel& m) {
+                   m.inputs[0].shape = {std::int64_t{1} << 62, 3};
+                 }),
+                 "has a batch of 4611686018427387904");
 }
 
 TEST(OnnxImport, LimitsSharedConstants) {
