@@ -18,8 +18,7 @@ struct ImportedModel {
   std::vector<Tensor> weights;  ///< float32, named and ordered as by graph::parameters.
   /// Normalisation of the raw input that the file contains, as in OnnxExport. Empty: none.
   std::vector<double> mean, scale;
-  /// Texts for the user, one line each: "3 x convolution with a folded batch-norm: ...". A text with "approximated"
-  /// names an operator that computes slightly different values than in the file.
+  /// Texts for the user, one line each: "3 x convolution with a folded batch-norm: ...".
   std::vector<std::string> notices;
   std::vector<double> missing = {};  ///< Number that replaces NaN, one for each raw feature; empty: none.
   /// The unit of the targets, as in OnnxExport. Empty: none. It is found only in files that lanista wrote; in other
