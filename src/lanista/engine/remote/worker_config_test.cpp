@@ -20,7 +20,7 @@ class RandomValues {
   WorkerConfig worker_config() {
     WorkerConfig worker_config;
     worker_config.study_folder = text();
-    worker_config.data = {text(), text(), {real(), real(), real()}, text(), text(), {}, {}, integer(), {}};
+    worker_config.data = {text(), text(), {real(), real(), real()}, text(), text(), {}, {}, integer(), integer(), {}};
     if (rng_.bernoulli(0.3)) worker_config.data.class_weights.balanced = true;
     if (!worker_config.data.class_weights && rng_.bernoulli(0.5))
       worker_config.data.class_weights.of = {{text() + "a", rng_.uniform()}};
