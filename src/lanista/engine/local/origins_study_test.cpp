@@ -23,7 +23,7 @@ using engine::testing::kFolder;
 using testing::StudyProcess;
 using testing::TemporaryFolder;
 
-constexpr std::size_t kRows = 300;
+constexpr std::size_t kOriginRows = 300;
 
 /// Unix times of one day, a number, and prices near 1e9 that depend on both.
 struct Day {
@@ -33,7 +33,7 @@ struct Day {
 Day day() {
   Day out;
   Rng rng = Rng(3).split("day");
-  for (std::size_t row = 0; row < kRows; ++row) {
+  for (std::size_t row = 0; row < kOriginRows; ++row) {
     const double away = rng.uniform(-1, 1);
     out.time.push_back(1.7e9 + std::round(40'000 * away));
     out.x.push_back(rng.normal());
@@ -44,7 +44,7 @@ Day day() {
 
 std::string csv_of(const Day& day) {
   std::string out = "time,x,y\n";
-  for (std::size_t row = 0; row < kRows; ++row) {
+  for (std::size_t row = 0; row < kOriginRows; ++row) {
     for (const double value : {day.time[row], day.x[row]}) out += nlohmann::json(value).dump() + ",";
     out += nlohmann::json(day.y[row]).dump() + "\n";
   }
@@ -83,9 +83,9 @@ class OriginsStudy : public ::testing::Test {
   void expect_true_metrics() const {
     const std::vector<double> predictions = written();
     double absolute = 0, relative = 0;
-    for (std::size_t row = 0; row < kRows; ++row) {
-      absolute += std::fabs(day_.y[row] - predictions[row]) / kRows;
-      relative += std::fabs(day_.y[row] - predictions[row]) / std::fabs(day_.y[row]) / kRows;
+    for (std::size_t row = 0; row < kOriginRows; ++row) {
+      absolute += std::fabs(day_.y[row] - predictions[row]) / kOriginRows;
+      relative += std::fabs(day_.y[row] - predictions[row]) / std::fabs(day_.y[row]) / kOriginRows;
     }
     const data::RawData raw = *data::read_raw(package_.data, path(), real_file_system());
     auto predictor = *inference::Predictor::create(package_);
@@ -98,9 +98,9 @@ class OriginsStudy : public ::testing::Test {
     EXPECT_GT(seen.metrics.at("r2"), 0.99);
   }
   Tensor raw_rows() const {
-    Tensor input{.name = "x", .type = ElementType::kF64, .shape = {kRows, 2}, .bytes = {}};
-    input.bytes.resize(2 * kRows * sizeof(double));
-    for (std::size_t row = 0; row < kRows; ++row) {
+    Tensor input{.name = "x", .type = ElementType::kF64, .shape = {kOriginRows, 2}, .bytes = {}};
+    input.bytes.resize(2 * kOriginRows * sizeof(double));
+    for (std::size_t row = 0; row < kOriginRows; ++row) {
       elements_of<double>(input)[2 * row] = day_.time[row];
       elements_of<double>(input)[2 * row + 1] = day_.x[row];
     }
@@ -153,7 +153,7 @@ TEST_F(OriginsStudy, ExportsModelsInDouble) {
   const auto output = inference::run_imported(*imported, raw_rows());
   ASSERT_TRUE(output) << output.error().text();
   ASSERT_EQ(output->type, ElementType::kF64);
-  for (std::size_t row = 0; row < kRows; ++row) {
+  for (std::size_t row = 0; row < kOriginRows; ++row) {
     EXPECT_NEAR(elements_of<double>(*output)[row], expected[row], 1e-4) << row;
   }
   // A file with other origins is another model.
@@ -169,7 +169,7 @@ TEST_F(OriginsStudy, ExportsCppInDouble) {
   ASSERT_TRUE(source) << source.error().text();
   testing::write(place_.path() / "model.cpp", *source);
   std::string input;
-  for (std::size_t row = 0; row < kRows; ++row) {
+  for (std::size_t row = 0; row < kOriginRows; ++row) {
     input += nlohmann::json(day_.time[row]).dump() + " " + nlohmann::json(day_.x[row]).dump() + "\n";
   }
   testing::write(place_.path() / "in.txt", input);
@@ -179,7 +179,7 @@ TEST_F(OriginsStudy, ExportsCppInDouble) {
 
   const std::string output = testing::read(place_.path() / "out.txt");
   const char* at = output.c_str();
-  for (std::size_t row = 0; row < kRows; ++row) {
+  for (std::size_t row = 0; row < kOriginRows; ++row) {
     char* end = nullptr;
     EXPECT_NEAR(std::strtod(at, &end), expected[row], 1e-4) << row;
     at = end;
