@@ -29,7 +29,9 @@ class ModelBuilder {
       : rng_(rng), ops_(ops), options_(options) {
     for (const std::string& name : ops.names()) {
       const bool source = name == "input" || name == "output";
-      if (source || options.without.contains(name)) continue;
+      // Of negative numbers these are NaN, and so would be all that follows in most models.
+      const bool is_partial = name == "log" || name == "sqrt";
+      if (source || is_partial || options.without.contains(name)) continue;
       // Operators with attributes or several inputs are sampled more often, since they give more different graphs.
       const graph::OpDef& def = *ops.find(name);
       names_.insert(names_.end(), (def.max_inputs == 1 ? 3 : 7) + def.attrs.size(), name);

@@ -119,6 +119,7 @@ void expect_often(const std::string& what) {
 TEST(RandomModels, ContainEachOperatorAndAttributeKind) {
   const graph::OpTable ops = graph::builtin_ops();
   for (const std::string& name : ops.names()) {
+    if (name == "log" || name == "sqrt") continue;  // NaN of negative numbers; test_models.cpp has them
     expect_often(name);
     for (const graph::AttrSpec& spec : ops.find(name)->attrs) {
       if (spec.role == graph::AttrRole::kDerived) continue;

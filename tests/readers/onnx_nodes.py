@@ -133,6 +133,10 @@ def main(program, folder):
     runner = Runner(program, folder)
     passed, refused, failed, models = collections.Counter(), collections.Counter(), [], 0
     for name, model, inputs, outputs in cases():
+        if any(node.op_type == "BatchNormalization" and a.name == "training_mode" and a.i
+               for node in model.graph.node for a in node.attribute):
+            refused["(batch norm in training mode: read as a layer, which check runs with its stored statistics)"] += 1
+            continue
         chosen = with_one_input(model, inputs)
         if chosen is None:
             refused["(the case has no float32 input)"] += 1

@@ -236,7 +236,7 @@ TEST(ModelPackage, RefusesDamagedMembers) {
     const auto read = read_package(bench.disk, kFolder + "/best", graph::builtin_ops());
     return read ? Code::kInternal : read.error().code;
   };
-  EXPECT_EQ(code_of([](auto& f) { f["schema"] = 6; }), Code::kFailedPrecondition);
+  EXPECT_EQ(code_of([](auto& f) { f["schema"] = 7; }), Code::kFailedPrecondition);
   EXPECT_EQ(code_of([](auto& f) { f["members"] = nlohmann::json::array(); }), Code::kDataLoss);
   EXPECT_EQ(code_of([](auto& f) { f["members"] = 3; }), Code::kDataLoss);
   EXPECT_EQ(code_of([](auto& f) { f["members"][0]["share"] = 0; }), Code::kDataLoss);

@@ -10,11 +10,25 @@
 
 namespace lanista::engine {
 
-LastRung::LastRung(const study::StudyConfig& config) : goals_(config.goals), constraints_(config.subject_to) {
+namespace {
+
+/// True for a halving that pauses trials at rungs, and may promote them later.
+bool pauses_at_rungs(const study::StudyConfig& config) {
   const auto all = search::builtin_strategies();
   const auto plugin = std::ranges::find(all, config.strategy.name, &search::StrategyPlugin::name);
-  settled_ = config.data.rules == study::kFirstRules || (plugin != all.end() && plugin->forks);
+  if (plugin != all.end() && plugin->forks) return false;
+  if (plugin != all.end() && plugin->has_own_halving) return true;
+  const std::string& rule = config.stop.rule;
+  return rule == "hyperband" || rule == "successive_halving" ||
+         (rule == "asha" && config.stop.options.value("type", "") == "promotion");
 }
+
+}  // namespace
+
+LastRung::LastRung(const study::StudyConfig& config)
+    : goals_(config.goals),
+      constraints_(config.subject_to),
+      settled_(config.data.rules == study::kFirstRules || !pauses_at_rungs(config)) {}
 
 void LastRung::observe(const study::Event& event) {
   if (settled_) return;

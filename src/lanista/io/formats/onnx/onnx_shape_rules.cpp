@@ -208,6 +208,7 @@ RewriteResult blocks(const NodeReader& node_reader, bool to_space) {
   LANISTA_ASSIGN(const std::int64_t size, node_reader.integer("blocksize", 0));
   LANISTA_ASSIGN(const std::string mode, node_reader.text("mode", "DCR"));
   LANISTA_ASSIGN(std::string input, node_reader.computed_input(0));
+  if (mode != "DCR" && mode != "CRD") return malformed("its mode is \"" + mode + "\"; known are DCR and CRD");
   if (size < 1 || size > kMaxExtent) return malformed("its blocksize is " + std::to_string(size));
   return Rewrite{{std::move(input)}, [=](ModelWriter& w, Ports inputs) -> Result<Port> {
                    const List dims = w.dims(inputs[0]);
@@ -218,9 +219,10 @@ RewriteResult blocks(const NodeReader& node_reader, bool to_space) {
                    const List apart = !to_space       ? List{c, h / size, size, width / size, size}
                                       : mode == "CRD" ? List{few, size, size, h, width}
                                                       : List{size, size, few, h, width};
-                   const List perm = !to_space       ? List{0, 3, 5, 1, 2, 4}
-                                     : mode == "CRD" ? List{0, 1, 4, 2, 5, 3}
-                                                     : List{0, 3, 4, 1, 5, 2};
+                   const bool channels_first = mode == "CRD";
+                   const List perm = !to_space ? (channels_first ? List{0, 1, 3, 5, 2, 4} : List{0, 3, 5, 1, 2, 4})
+                                     : channels_first ? List{0, 1, 4, 2, 5, 3}
+                                                      : List{0, 3, 4, 1, 5, 2};
                    const List together =
                        to_space ? List{few, h * size, width * size} : List{c * size * size, h / size, width / size};
                    LANISTA_ASSIGN(const Port split, in_shape(w, inputs[0], apart));
