@@ -14,7 +14,7 @@
 namespace lanista::testing {
 namespace {
 
-constexpr std::uint64_t kModels = 2000;
+constexpr std::uint64_t kModels = 2800;
 constexpr int kLeast = 15;  // least number of occurrences of each kind
 
 using Counts = std::map<std::string, int>;

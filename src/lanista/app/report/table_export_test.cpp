@@ -79,10 +79,12 @@ TEST(TrialsCsv, EscapesFormulasAndKeepsNumbers) {
   EXPECT_EQ(read.rows[2].at("reason"), "'-1\", \"diverged\"\n");
   EXPECT_EQ(read.rows[2].at("metrics.val_accuracy"), "nan");
 
-  for (const std::string text : {"=1", "+1", "-1", "@A1", "\t=1", "\r=1"}) {
+  for (const std::string text : {"=1", "+A1", "-1+2", "@A1", "\t=1", "\r=1"}) {
     view.trials[0].outcome->reason = text;
     EXPECT_EQ(table(trials_csv(view)).rows[0].at("reason"), "'" + text);
   }
+  view.trials[0].outcome->reason = "-1";
+  EXPECT_EQ(table(trials_csv(view)).rows[0].at("reason"), "-1") << "a number is no formula";
   for (auto& measurement : view.trials[0].measurements) measurement.metrics["val_accuracy"] = -2.5;
   EXPECT_EQ(table(trials_csv(view)).rows[0].at("metrics.val_accuracy"), "-2.5");
 }

@@ -110,7 +110,7 @@ Result<void> Dataset::fit_statistics(RawData& raw, const Split& split, const std
   const auto fit = [&](const std::vector<float>& numbers, std::int64_t size, std::int64_t entries,
                        const std::vector<double>& origin) {
     Normalization out = fit_normalization(numbers, size, entries, split[0]);
-    if (spec.rules > study::kFirstRules) settle_constants(numbers, size, split[0], out);
+    if (spec.rules > study::kFirstRules) settle_constants(numbers, size, split[0], origin, out);
     return with_origin(std::move(out), origin);
   };
   spec.rows = raw.rows();

@@ -82,7 +82,7 @@ Normalization fit_normalization(std::span<const float> features, std::int64_t wi
 }
 
 void settle_constants(std::span<const float> numbers, std::int64_t width, std::span<const std::int64_t> rows,
-                      Normalization& normalization) {
+                      std::span<const double> origin, Normalization& normalization) {
   const auto w = static_cast<std::size_t>(width), run = w / normalization.mean.size();
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   for (std::size_t entry = 0; entry < normalization.mean.size(); ++entry) {
@@ -93,7 +93,8 @@ void settle_constants(std::span<const float> numbers, std::int64_t width, std::s
       least = std::min(least, double{low});
       most = std::max(most, double{high});
     }
-    settle_constant(least, most, normalization.mean[entry], normalization.scale[entry]);
+    settle_constant(least, most, origin.empty() ? 0 : origin[entry], normalization.mean[entry],
+                    normalization.scale[entry]);
   }
 }
 

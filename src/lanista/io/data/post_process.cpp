@@ -13,7 +13,7 @@ namespace {
 
 /// Mean and scale of numbers that may be NaN, as table.cpp computes them of cells.
 std::pair<double, double> mean_and_scale(const std::vector<float>& features, std::size_t width, std::size_t feature,
-                                         const std::vector<std::int64_t>& train, std::int64_t rules) {
+                                         const std::vector<std::int64_t>& train, double origin, std::int64_t rules) {
   double mean = 0, variance = 0, present = 0, least = 0, most = 0;
   const auto each = [&](auto&& f) {
     for (const std::int64_t row : train) {
@@ -31,7 +31,7 @@ std::pair<double, double> mean_and_scale(const std::vector<float>& features, std
   each([&](double value) { variance += (value - mean) * (value - mean); });
   if (present > 0) variance /= present;
   double scale = variance > 0 ? std::sqrt(variance) : 1;
-  if (rules > study::kFirstRules) settle_constant(least, most, mean, scale);
+  if (rules > study::kFirstRules) settle_constant(least, most, origin, mean, scale);
   return {mean, scale};
 }
 
@@ -82,9 +82,9 @@ PostProcess fit_table(RawData& raw, const std::vector<std::int64_t>& train) {
   for (const Column& column : columns) {
     const bool category = column.kind == ColumnKind::kCategory;
     for (const std::size_t end = feature + static_cast<std::size_t>(column.width()); feature < end; ++feature) {
-      const auto [mean, scale] =
-          category ? std::pair(0.0, 1.0) : mean_and_scale(raw.features, width, feature, train, raw.spec.rules);
       const double origin = raw.spec.origin.empty() ? 0 : raw.spec.origin.at(feature);
+      const auto [mean, scale] =
+          category ? std::pair(0.0, 1.0) : mean_and_scale(raw.features, width, feature, train, origin, raw.spec.rules);
       out.normalization.mean.push_back(mean + origin);
       out.normalization.scale.push_back(scale);
       // As a model package computes it from the mean in the unit of the source.

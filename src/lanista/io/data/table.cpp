@@ -90,7 +90,7 @@ NumberStats stats_of(const std::vector<double>& values, const std::vector<std::i
   stats.scale = variance > 0 ? std::sqrt(variance) : 1;
   if (rules > study::kFirstRules && !present.empty()) {
     const auto [least, most] = std::ranges::minmax(present);
-    settle_constant(least, most, stats.mean, stats.scale);
+    settle_constant(least, most, 0, stats.mean, stats.scale);
   }
   return stats;
 }

@@ -10,7 +10,9 @@ namespace {
 /// True for texts such as "-1" and "+2.5e3", which a spreadsheet reads as numbers.
 bool is_signed_number(std::string_view text) {
   const std::string_view rest = text.substr(1);
-  if (rest.empty() || std::string_view("0123456789.").find(rest.front()) == std::string_view::npos) return false;
+  if ((text.front() != '+' && text.front() != '-') || rest.empty() ||
+      std::string_view("0123456789.").find(rest.front()) == std::string_view::npos)
+    return false;
   double value = 0;
   const auto [end, failed] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
   return failed != std::errc::invalid_argument && end == rest.data() + rest.size();
