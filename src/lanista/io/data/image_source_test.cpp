@@ -72,7 +72,7 @@ TEST_F(ImageFolders, OfficialPartsStayWhole) {
     EXPECT_EQ(greys(*set, Part::kTrain), (std::vector<int>{0, 1, 2, 3, 100, 101, 102, 103}));
     EXPECT_EQ(greys(*set, Part::kValidation), kValidation);
     EXPECT_EQ(greys(*set, Part::kTest), kTest);
-    EXPECT_EQ(labels_of(*set)[set->rows(Part::kTest)[5]], 1);
+    EXPECT_EQ(labels_of(*set)[static_cast<std::size_t>(set->rows(Part::kTest)[5])], 1);
     expect_same_rows(*set, "set");
     disk_ = {};
   }
