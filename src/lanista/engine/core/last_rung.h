@@ -15,8 +15,8 @@ namespace lanista::engine {
 /// fold over events. Not thread-safe.
 class LastRung {
  public:
-  /// For a study with these goals and constraints. It is settled from the beginning with the first rules, for a strategy
-  /// that forks trials, and without a halving that pauses trials at rungs.
+  /// For a study with these goals and constraints. It is settled from the beginning with the first rules, for a
+  /// strategy that forks trials, and without a halving that pauses trials at rungs.
   explicit LastRung(const study::StudyConfig& config);
   /// Updates the state by an event of the study.
   void observe(const study::Event& event);
