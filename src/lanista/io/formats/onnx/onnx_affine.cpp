@@ -53,6 +53,7 @@ std::optional<Chain> chain_of(const OnnxView& view, const OnnxNode& last) {
     chain.steps.push_back(step->first);
     chain.source = step->second;
     node = view.num_uses(chain.source) == 1 ? view.producer(chain.source) : nullptr;
+    if (node != nullptr && gelu_of(view, *node)) node = nullptr;  // its factor 1/2 is no step of the chain
   }
   if (chain.steps.empty()) return std::nullopt;
   std::reverse(chain.steps.begin(), chain.steps.end());

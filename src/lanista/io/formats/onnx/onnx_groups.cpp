@@ -186,21 +186,26 @@ RewriteResult silu_group(const NodeReader& node_reader) {
   return kNoRewrite;
 }
 
-RewriteResult gelu_group(const NodeReader& node_reader) {
-  const OnnxView& view = node_reader.view();
-  if (!binary(&node_reader.node())) return kNoRewrite;
-  for (const std::string& candidate : factors(view, node_reader.node(), "")) {
+std::optional<Gelu> gelu_of(const OnnxView& view, const OnnxNode& node) {
+  if (node.op != "Mul" || !binary(&node)) return std::nullopt;
+  for (const std::string& candidate : factors(view, node, "")) {
     bool by_erf = false;
     const std::string* x = gelu_gate_input(view, candidate, by_erf);
     if (x == nullptr) continue;
-    std::vector<std::string> rest = factors(view, node_reader.node(), *x);
+    std::vector<std::string> rest = factors(view, node, *x);
     const auto position = std::find(rest.begin(), rest.end(), candidate);
     if (position == rest.end()) continue;
     rest.erase(position);
     if (!remove_number(view, rest, 0.5) || rest != std::vector<std::string>{*x}) continue;
-    return unary(*x, by_erf ? "gelu_erf" : "gelu");
+    return Gelu{*x, by_erf};
   }
-  return kNoRewrite;
+  return std::nullopt;
+}
+
+RewriteResult gelu_group(const NodeReader& node_reader) {
+  const auto gelu = gelu_of(node_reader.view(), node_reader.node());
+  if (!gelu) return kNoRewrite;
+  return unary(gelu->input, gelu->by_erf ? "gelu_erf" : "gelu");
 }
 
 RewriteResult group_norm_group(const NodeReader& node_reader) {

@@ -119,6 +119,17 @@ TEST(OnnxImport, RecognisesEachFormOfGelu) {
   EXPECT_EQ(imported(gelu_model(power, {node("Mul", {"x", "gate"})})).find("gelu"), std::string::npos);
 }
 
+TEST(OnnxImport, RecognisesGeluBeforeConstants) {
+  // The factor one half of a gelu does not belong to the scale and the shift behind it.
+  const std::vector<OnnxNode> power{node("Pow", {"x", "three"}, "cube")};
+  EXPECT_EQ(imported(gelu_model(power, {node("Mul", {"x", "gate"}, "g"), node("Mul", {"half", "g"}, "gelu"),
+                                        node("Mul", {"gelu", "three"})})),
+            "%1 = gelu(%0)\n%2 = scale_by(%1, by=3.0)\n");
+  EXPECT_EQ(imported(gelu_model(power, {node("Mul", {"x", "gate"}, "g"), node("Mul", {"half", "g"}, "gelu"),
+                                        node("Add", {"gelu", "three"})})),
+            "%1 = gelu(%0)\n%2 = shift_by(%1, by=3.0)\n");
+}
+
 TEST(OnnxImport, RecognisesGeluOfAProduct) {
   // The value is itself a product. Its factors do not belong to gelu.
   OnnxModel gelu = gelu_model({node("Mul", {"v", "v"}, "x"), node("Pow", {"x", "three"}, "cube")},

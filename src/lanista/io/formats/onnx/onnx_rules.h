@@ -261,6 +261,13 @@ RewriteResult signed_size_group(const NodeReader& node_reader);
 RewriteResult constant_quotient(const NodeReader& node_reader);
 /// A RewriteRule, called for each Mul: imports x * Sigmoid(x) as the operator silu. Other nodes: an empty Rewrite.
 RewriteResult silu_group(const NodeReader& node_reader);
+/// A GELU that is written with Erf or Tanh.
+struct Gelu {
+  std::string input;    ///< the value that it is of
+  bool by_erf = false;  ///< true: exact, with Erf; false: the approximation with Tanh
+};
+/// The GELU of which `node` is the last product; none for another node.
+std::optional<Gelu> gelu_of(const OnnxView& view, const OnnxNode& node);
 /// A RewriteRule, called for each Mul: imports a GELU written with Erf or Tanh as the operator gelu. Other
 /// nodes: an empty Rewrite.
 RewriteResult gelu_group(const NodeReader& node_reader);
