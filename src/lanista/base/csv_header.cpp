@@ -8,6 +8,8 @@
 #include <set>
 #include <string_view>
 
+#include "lanista/base/text_cursor.h"
+
 namespace lanista::formats {
 namespace {
 
@@ -31,7 +33,6 @@ struct Cell {
   bool is_whole() const { return is_plain && !has_point && !has_exponent; }
 };
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 bool equals_lower(std::string_view text, std::string_view word) {
@@ -69,12 +70,9 @@ bool looks_like_date(std::string_view text) {
 }
 
 Cell cell_of(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t";
-  const std::size_t begin = text.find_first_not_of(kBlanks);
-  Cell out;
-  if (begin == std::string_view::npos) return out;
-  text = text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
-  out.text = text;
+  text = trim(text);
+  Cell out{.text = text};
+  if (text.empty()) return out;
   constexpr std::array<std::string_view, 7> kMissing{"?", "na", "n/a", "null", "none", "<na>", "#n/a"};
   if (is_one_of(text, kMissing)) return out;
   const std::string_view unsigned_text = text.substr(text[0] == '+' || text[0] == '-' ? 1 : 0);

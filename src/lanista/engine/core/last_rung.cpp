@@ -18,9 +18,9 @@ bool pauses_at_rungs(const study::StudyConfig& config) {
   const auto plugin = std::ranges::find(all, config.strategy.name, &search::StrategyPlugin::name);
   if (plugin != all.end() && plugin->forks) return false;
   if (plugin != all.end() && plugin->has_own_halving) return true;
-  const std::string& rule = config.stop.rule;
-  return rule == "hyperband" || rule == "successive_halving" ||
-         (rule == "asha" && config.stop.options.value("type", "") == "promotion");
+  const auto rules = search::builtin_stopping_rules();
+  const auto rule = std::ranges::find(rules, config.stop.rule, &search::StoppingPlugin::name);
+  return rule != rules.end() && rule->pauses_at_rungs && rule->pauses_at_rungs(config.stop.options);
 }
 
 }  // namespace

@@ -61,8 +61,7 @@ bool is_whole(const Tensor& tensor) { return tensor.type != ElementType::kF32 &&
 
 std::string shape_text(const std::vector<std::int64_t>& dims) { return graph::Shape{dims}.text(); }
 
-/// Whether samples of one shape may replace those of the other: equal except
-/// for dimensions of 1, or one of them flat.
+/// Whether samples of one shape may replace those of the other: equal except for dimensions of 1, or one of them flat.
 bool is_compatible_shape(std::vector<std::int64_t> a, std::vector<std::int64_t> b) {
   const auto size = [](const auto& dims) { return graph::Shape{dims}.elements_per_sample(); };
   if (size(a) != size(b)) return false;
@@ -191,8 +190,8 @@ std::map<std::int64_t, std::int32_t> classes_of_numbers(const std::vector<std::s
   return out;
 }
 
-/// Reads the classes of new rows: the values that are names of classes, their
-/// numbers if the names are texts, or one-hot rows.
+/// Reads the classes of new rows: the values that are names of classes, their numbers if the names are texts, or
+/// one-hot rows.
 Result<void> read_known_classes(const Tensor& y, const DataSpec& expected, RawData& raw) {
   const auto columns = static_cast<std::size_t>(y.elements() / raw.rows());
   const auto values = whole_numbers_of(y);
@@ -255,9 +254,8 @@ std::string axes_warning(const graph::Shape& sample) {
   const auto is_channels = [](std::int64_t size) { return size == 1 || size == 3 || size == 4; };
   if (!is_channels(sample.dims[2]) || is_channels(sample.dims[0]) || sample.dims[1] < 4) return {};
   return "samples " + sample.text() +
-         " look like images with the channels last; the order of axes is "
-         "[channels, " +
-         "height, width]: write x.transpose(0, 3, 1, 2)";
+         " look like images with the channels last; the order of axes is [channels, height, width]: write "
+         "x.transpose(0, 3, 1, 2)";
 }
 
 /// Reads `y` into labels or targets.

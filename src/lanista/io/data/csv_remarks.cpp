@@ -60,13 +60,11 @@ void report_header(const formats::CsvTable& cells, const std::string& name, RawD
                                                             "header=yes reads it as names"});
   }
   if (!cells.is_header_doubtful()) return;
-  raw.data_warnings.push_back("the first line" + (name.empty() ? "" : " of " + name) +
-                              (cells.has_header() ? " is read as names of columns, but may be a row; "
-                                                    "header=no reads it "
-                                                    "as a row, header=yes keeps this"
-                                                  : " is read as a row, but may have names of columns; "
-                                                    "header=yes reads "
-                                                    "it as names, header=no keeps this"));
+  raw.data_warnings.push_back(
+      "the first line" + (name.empty() ? "" : " of " + name) +
+      (cells.has_header()
+           ? " is read as names of columns, but may be a row; header=no reads it as a row, header=yes keeps this"
+           : " is read as a row, but may have names of columns; header=yes reads it as names, header=no keeps this"));
 }
 
 void keep_na_texts(const TableRoles& roles, Table& table) {

@@ -1,11 +1,12 @@
 #include "lanista/io/data/row_order.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <optional>
 #include <string>
 #include <utility>
+
+#include "lanista/base/parse_number.h"
 
 namespace lanista::data {
 namespace {
@@ -34,8 +35,9 @@ std::optional<std::vector<double>> ranks_of_whole_numbers(const Table& table, st
   for (std::size_t row = 0; row < table.rows(); ++row) {
     auto text = table.text(row, column);
     if (text.starts_with('+')) text.remove_prefix(1);
-    const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), out.emplace_back());
-    if (text.empty() || failed != std::errc() || end != text.data() + text.size()) return std::nullopt;
+    const auto number = parse_number<std::int64_t>(text);
+    if (!number) return std::nullopt;
+    out.push_back(*number);
   }
   return ranks_of(out);
 }

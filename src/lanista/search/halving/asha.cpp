@@ -291,7 +291,9 @@ StoppingPlugin asha_plugin() {
            text_option("unit", "epochs", "unit of rungs", {"epochs"}),
            text_option("on", "", "metric to compare by; empty: the goals, several of them by Pareto fronts"), type,
            mode, bootstrap},
-          make_asha};
+          make_asha,
+          false,
+          [](const Options& options) { return options.value("type", kStopping) == kPromotion; }};
 }
 
 }  // namespace lanista::search

@@ -363,17 +363,22 @@ StoppingPlugin successive_halving_plugin() {
                count_option("min", 1, 1, "first rung in epochs, without a list of rungs; then min*eta, ..."),
                number_option("rungs", OptionSpec::Kind::kIntList, nlohmann::json::array(), 1, 1e9,
                              "epochs at which trials are compared, without the end of training")}),
-          make_successive_halving, true};
+          make_successive_halving,
+          true,
+          [](const Options&) { return true; }};
 }
 
 StoppingPlugin hyperband_plugin() {
-  return {"hyperband", "successive halvings that start with many short trials, then fewer and longer ones",
+  return {"hyperband",
+          "successive halvings that start with many short trials, then fewer and longer ones",
           with_common_options({count_option("min", 1, 1, "epoch before which no trial is stopped"),
                                text_option("variant", "ceil",
                                            "trials that start in bracket s of m; ceil: ceil(m eta^s / (s+1)); "
                                            "floor_ratio: floor(m / (s+1)) eta^s; ceil_ratio: ceil(m / (s+1)) eta^s",
                                            {"ceil", "floor_ratio", "ceil_ratio"})}),
-          make_hyperband, true};
+          make_hyperband,
+          true,
+          [](const Options&) { return true; }};
 }
 
 }  // namespace lanista::search

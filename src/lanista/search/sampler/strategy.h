@@ -227,6 +227,8 @@ struct StoppingPlugin {
   /// True: a rung is decided only when all of its trials have reached it. So it can be closed early: its other trials
   /// may end as soon as none of them can be promoted any more (study::kWhenRungDecided).
   bool judges_whole_rungs = false;
+  /// True for options with which trials pause at rungs and may be promoted later. Null: never.
+  std::function<bool(const Options&)> pauses_at_rungs = {};
 };
 /// Returns an error if a setting of the study cannot be used with a strategy that has its own halving, or nullopt.
 ///

@@ -7,6 +7,7 @@
 
 #include "lanista/base/check.h"
 #include "lanista/base/enum_table.h"
+#include "lanista/io/formats/cpp_export/cpp_end.h"
 #include "lanista/io/formats/cpp_export/cpp_text.h"
 #include "lanista/io/formats/float_weights.h"
 #include "lanista/model/graph/text.h"
@@ -35,49 +36,6 @@ constexpr Index input_size = $input_size;
 constexpr Index output_size = $output_size;
 )";
 
-constexpr std::string_view kMain = R"(
-}  // namespace model
-
-#ifdef LANISTA_MODEL_MAIN
-#include <cstdio>
-#include <cstdlib>
-#include <iostream>
-#include <string>
-
-int main() {
-  std::string line;
-$buffers
-  for (long number = 1; std::getline(std::cin, line); ++number) {
-    std::replace_if(line.begin(), line.end(), [](char c) { return c == ',' || c == ';' || c == '\r'; }, ' ');
-    if (line.find_first_not_of(" \t") == std::string::npos) continue;
-    input.clear();
-    const char* at = line.c_str();
-    for (char* end = nullptr;; at = end) {
-      const $input_type value = std::$read(at, &end);
-      if (end == at) break;
-      input.push_back(value);
-    }
-    const bool all_read = std::string(at).find_first_not_of(" \t") == std::string::npos;
-    if (!all_read || input.size() != static_cast<std::size_t>(model::input_size)) {
-      std::fprintf(stderr, "line %ld: wants %ld numbers, begins with %ld\n", number,
-                   static_cast<long>(model::input_size), static_cast<long>(input.size()));
-      return 1;
-    }
-    model::predict(input.data(), output.data());
-    for (std::size_t i = 0; i < output.size(); ++i) {
-      std::printf("%s$format", i == 0 ? "" : " ", static_cast<double>(output[i]));
-    }
-$print_label    std::printf("\n");
-  }
-  return 0;
-}
-#endif
-)";
-
-constexpr std::string_view kPrintLabel =
-    R"(    std::printf(" %s", model::labels[std::max_element(output.begin(), output.end()) - output.begin()]);
-)";
-
 Error invalid(std::string message) { return {Code::kInvalidArgument, std::move(message), ""}; }
 
 std::string identifier(std::string name) {
@@ -88,23 +46,6 @@ std::string identifier(std::string name) {
 /// The shape of one sample of a value: "[3, 8, 8]".
 std::string sample_text(const graph::Shape& shape) {
   return graph::ops::unbatched(graph::ops::without_batch(shape)).text();
-}
-
-/// An array of exact numbers, several in each line.
-template <class T>
-std::string array_text(const std::string& type, const std::string& name, std::span<const T> values) {
-  std::string out = "\ninline constexpr " + type + " " + name + "[" + std::to_string(values.size()) + "] = {";
-  std::size_t column = 120;
-  for (const T value : values) {
-    const std::string text = cpp_hex(value) + ",";
-    column += 1 + text.size();
-    if (column > 118) {
-      out += "\n   ";
-      column = 3 + 1 + text.size();
-    }
-    out += " " + text;
-  }
-  return out + "\n};\n";
 }
 
 Result<void> check_weights(const std::vector<Tensor>& weights) {
@@ -225,8 +166,8 @@ std::string head_text(const Pieces& one, const CppExport& options) {
 
 std::string normalizers_text(const CppExport& options) {
   std::string out;
-  if (!options.mean.empty()) out += array_text<double>("double", "input_mean", options.mean);
-  if (!options.scale.empty()) out += array_text<double>("double", "input_scale", options.scale);
+  if (!options.mean.empty()) out += cpp_array<double>("double", "input_mean", options.mean);
+  if (!options.scale.empty()) out += cpp_array<double>("double", "input_scale", options.scale);
   return out;
 }
 
@@ -234,19 +175,19 @@ std::string missing_text(const CppExport& options) {
   if (options.missing.empty()) return "";
   // As in training: the replacement of a missing number is a float before it is normalised.
   const std::vector<float> missing(options.missing.begin(), options.missing.end());
-  return array_text<float>("float", "input_missing", missing);
+  return cpp_array<float>("float", "input_missing", missing);
 }
 
 std::string unit_text(const CppExport& options) {
   if (options.target_mean.empty()) return "";
-  return array_text<double>("double", "target_mean", options.target_mean) +
-         array_text<double>("double", "target_scale", options.target_scale);
+  return cpp_array<double>("double", "target_mean", options.target_mean) +
+         cpp_array<double>("double", "target_scale", options.target_scale);
 }
 
 std::string weights_text(const Pieces& one) {
   std::string out;
   for (const Tensor& weight : one.weights) {
-    out += array_text<float>("float", identifier(weight.name), elements_of<float>(weight));
+    out += cpp_array<float>("float", identifier(weight.name), elements_of<float>(weight));
   }
   return out;
 }
@@ -255,65 +196,12 @@ std::string predict_text(const std::string& body, const char* name = "predict") 
   return "\ninline void " + std::string(name) + "(const float* input, float* output) {" + cpp_indent(body, 2) + "}\n";
 }
 
-bool has_origins(const CppExport& options) { return !options.origin.empty() || !options.target_origin.empty(); }
-
-/// The name of the function from float to float.
-const char* inner_name(const CppExport& options) { return has_origins(options) ? "predict_less_origin" : "predict"; }
-
-constexpr std::string_view kPredictWithOrigins = R"(
-// Origins are subtracted and added in double: float would lose digits.
-inline void predict(const $input_type* input, $output_type* output) {
-$before  predict_less_origin($from, $to);
-$after}
-)";
-
-constexpr std::string_view kLessOrigin = R"(  std::vector<float> stored(input_size);
-  for (Index i = 0; i < input_size; ++i) {
-    stored[i] = static_cast<float>(input[i] - input_origin[i / (input_size / $entries)]);
-  }
-)";
-
-constexpr std::string_view kPlusOrigin =
-    R"(  for (Index i = 0; i < output_size; ++i) output[i] = static_cast<double>(predicted[i]) + target_origin[i];
-)";
-
-/// The function for the raw input and the unit of the targets, if they have origins.
-std::string origins_text(const CppExport& options) {
-  if (!has_origins(options)) return "";
-  const bool in = !options.origin.empty(), out = !options.target_origin.empty();
-  std::string before;
-  if (in) before += cpp_fill(kLessOrigin, {{"entries", std::to_string(options.origin.size())}});
-  if (out) before += "  std::vector<float> predicted(output_size);\n";
-  return (in ? array_text<double>("double", "input_origin", options.origin) : "") +
-         (out ? array_text<double>("double", "target_origin", options.target_origin) : "") +
-         cpp_fill(kPredictWithOrigins, {{"input_type", in ? "double" : "float"},
-                                        {"output_type", out ? "double" : "float"},
-                                        {"before", before},
-                                        {"from", in ? "stored.data()" : "input"},
-                                        {"to", out ? "predicted.data()" : "output"},
-                                        {"after", out ? std::string(kPlusOrigin) : ""}});
-}
-
 Result<void> check_origins(const CppExport& options, const Pieces& one) {
   LANISTA_TRY(check_normalization("origin", options.origin, one.input, false));
   const auto outputs = one.output.elements_per_sample();
   if (options.target_origin.empty() || std::ssize(options.target_origin) == outputs) return {};
   return invalid("targets have " + std::to_string(options.target_origin.size()) + " origins, the output " +
                  sample_text(one.output) + " needs none, or " + std::to_string(outputs));
-}
-
-std::string tail_text(const Pieces& one, const CppExport& options) {
-  const bool in = !options.origin.empty(), out = !options.target_origin.empty();
-  const std::string buffers = in || out ? "  std::vector<" + std::string(in ? "double" : "float") +
-                                              "> input;\n  std::vector<" + (out ? "double" : "float") +
-                                              "> output(model::output_size);"
-                                        : "  std::vector<float> input, output(model::output_size);";
-  const bool named = options.labels.size() == static_cast<std::size_t>(one.output.elements_per_sample());
-  return origins_text(options) + cpp_fill(kMain, {{"print_label", named ? std::string(kPrintLabel) : ""},
-                                                  {"buffers", buffers},
-                                                  {"input_type", in ? "double" : "float"},
-                                                  {"read", in ? "strtod" : "strtof"},
-                                                  {"format", out ? "%.17g" : "%.9g"}});
 }
 
 constexpr std::string_view kLogSum = R"(
@@ -401,7 +289,8 @@ Result<std::string> to_cpp(const graph::Graph& graph, std::span<const Tensor> we
   LANISTA_TRY(check_size({one}));
   LANISTA_TRY(check_origins(options, one));
   return head_text(one, options) + normalizers_text(options) + missing_text(options) + unit_text(options) +
-         weights_text(one) + predict_text(one.body, inner_name(options)) + tail_text(one, options);
+         weights_text(one) + predict_text(one.body, cpp_predict_name(options)) +
+         cpp_end(one.output.elements_per_sample(), options);
 }
 
 Result<std::string> to_cpp(const BlendedModel& blended, const CppExport& options, const graph::OpTable& ops,
@@ -449,8 +338,8 @@ Result<std::string> to_cpp(const BlendedModel& blended, const CppExport& options
   if (blended.how != Blend::kNumbers) out += kLogSum;
   return out +
          predict_text(body + cpp_fill(entry_of(kBlendPatterns, blended.how), {{"calls", calls}, {"classes", classes}}),
-                      inner_name(options)) +
-         tail_text(all[0], options);
+                      cpp_predict_name(options)) +
+         cpp_end(all[0].output.elements_per_sample(), options);
 }
 
 }  // namespace lanista::formats

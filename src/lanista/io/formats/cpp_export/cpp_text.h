@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,23 @@ std::string cpp_hex(float value);   ///< exact, hexadecimal: "-0x1.8p+1f"; throw
 std::string cpp_hex(double value);  ///< exact, hexadecimal: "0x1p-3"; throws InternalError if not finite
 /// The nearest float in decimals: "1e-05f", "3.0f". Throws InternalError if that is not finite.
 std::string cpp_float(double value);
+
+/// An array of exact numbers, several in each line.
+template <class T>
+std::string cpp_array(const std::string& type, const std::string& name, std::span<const T> values) {
+  std::string out = "\ninline constexpr " + type + " " + name + "[" + std::to_string(values.size()) + "] = {";
+  std::size_t column = 120;
+  for (const T value : values) {
+    const std::string text = cpp_hex(value) + ",";
+    column += 1 + text.size();
+    if (column > 118) {
+      out += "\n   ";
+      column = 3 + 1 + text.size();
+    }
+    out += " " + text;
+  }
+  return out + "\n};\n";
+}
 
 /// A C++ string literal, with quotes, for any bytes.
 std::string cpp_string(std::string_view text);

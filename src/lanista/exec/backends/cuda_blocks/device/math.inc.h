@@ -131,5 +131,46 @@ BLOCK_FN T tree_of(P p, int at) {
   return ((p[at] + p[at + 4]) + (p[at + 2] + p[at + 6])) + ((p[at + 1] + p[at + 5]) + (p[at + 3] + p[at + 7]));
 }
 
+/// Returns the normal distribution function.
+BLOCK_FN float normal_distribution(float x) {
+  const float z = (x < 0.0F ? -x : x) * static_cast<float>(0.70710678118654752440);
+  const float t = 2.0F / (z + 2.0F);
+  const float y = t * 4.0F - 2.0F;
+  constexpr double kSeries[13] = {6.4196979235649026e-01,   1.94764732041858363e-02,  -9.56151478680863164e-03,
+                                  -9.46595344482036866e-04, 3.66839497852761452e-04,  4.25233248069077716e-05,
+                                  -2.02785781125342432e-05, -1.62429000464702551e-06, 1.3036558355805232e-06,
+                                  1.56264417220661432e-08,  -8.52380959149265425e-08, 6.5290544390988515e-09,
+                                  5.05934349555146894e-09};
+  float before = 0.0F, now = 0.0F;
+  BLOCK_UNROLL(13)
+  for (int i = 12; i >= 0; --i) {
+    const float next = madd(y, now, static_cast<float>(kSeries[i]) - before);
+    before = now;
+    now = next;
+  }
+  const float series = madd(madd(y, now, static_cast<float>(-1.30265371978170943)), 0.5F, -before);
+  const float tail = t * exp_of(series - z * z) * 0.5F;
+  return x < 0.0F ? tail : 1.0F - tail;
+}
+
+BLOCK_FN float normal_density(float x) { return exp_of((x * x) * -0.5F) * static_cast<float>(0.39894228040143267794); }
+
+/// Returns log(1 + e) for e from 0 to 1.
+BLOCK_FN float log1p_of(float e) {
+  const float sum = e + 1.0F, rounded = sum - 1.0F;
+  return rounded == 0.0F ? e : log_of(sum) * (e / rounded);
+}
+
+BLOCK_FN float softplus_of(float x) {
+  const float bent = log1p_of(exp_of(x < 0.0F ? x : -x));
+  return x > 0.0F ? x + bent : bent;
+}
+
+/// Returns the logarithm; numbers below the least normal one count as zero.
+BLOCK_FN float logarithm_of(float x) {
+  const float none = x < 0.0F ? infinity() - infinity() : -infinity();
+  return x < static_cast<float>(1.17549435e-38) ? none : log_of(x);
+}
+
 }  // namespace
 }  // namespace lanista::device::block
