@@ -86,6 +86,14 @@ expect 2 '--dot needs a trial' "$lanista" show first --dot
 expect 0 'name: digits' "$lanista" show first --config
 expect 2 'has ended already' "$lanista" stop first
 expect 2 'has ended already' "$lanista" stop first#1
+# Worker processes read the data by the rules of the study: with the first ones a line of numbers is a row.
+awk 'BEGIN { print "2019,2020,2021"; for (i = 0; i < 40; ++i) print i / 7 "," i % 5 "," i / 3 }' > years.csv
+for rules in 1 2; do
+  expect 0 'val_loss' "$lanista" run --set rules=$rules --set run.isolation=process --set data.source=csv:years.csv \
+    --trials 1 --epochs 1 --out rules$rules
+done
+grep -q '"rows": *41' rules1/best/package.json || fail "rules 1 read the first line as names"
+grep -q '"rows": *40' rules2/best/package.json || fail "rules 2 read the first line as a row"
 expect 2 "stop has 'first#best'; allowed are FOLDER and FOLDER#NUMBER" "$lanista" stop first#best
 expect 2 "pause has 'first#1'; allowed are FOLDER" "$lanista" pause first#1
 expect 2 'no study' "$lanista" resume nothing-here

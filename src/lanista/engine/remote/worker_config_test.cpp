@@ -75,6 +75,12 @@ TEST(WorkerConfig, RoundTripsRandomConfigs) {
   }
 }
 
+TEST(WorkerConfig, DataAreReadByTheRulesOfTheStudy) {
+  DataSource data;
+  data.rules = study::kFirstRules;
+  EXPECT_EQ(data.config().rules, study::kFirstRules);
+}
+
 TEST(WorkerConfig, RefusesMissingOrMistypedField) {
   const Rng root(17);
   for (std::uint64_t number = 0; number < 50; ++number) {
