@@ -26,12 +26,13 @@ TEST(Speedup, RunsSecondWorkOnOneOtherThread) {
   EXPECT_NE(second_alone, alone);
 }
 
-// The work of both threads needs the same time as that of one, but counts for three models.
+// The works of both threads need the same time, but that of the second counts for 3,000 models. The bounds allow for a
+// machine that is ten times slower in one of the two measurements.
 TEST(Speedup, CountsModels) {
   const auto sleep = [] { std::this_thread::sleep_for(std::chrono::milliseconds(40)); };
-  const BenchRow row = speedup_row("fuse", "mlp-64/2", {{sleep}, {sleep}, {{sleep, 3}}}, 1);
-  EXPECT_GT(row.value, 2);
-  EXPECT_LT(row.value, 4.5);
+  const BenchRow row = speedup_row("fuse", "mlp-64/2", {{sleep}, {sleep}, {{sleep}, {sleep, 3000}}}, 1);
+  EXPECT_GT(row.value, 300);
+  EXPECT_LT(row.value, 30'000);
 }
 
 }  // namespace

@@ -142,7 +142,10 @@ def as_pandas(text, header, options):
     frame = pd.read_csv(text, header=0 if header else None, na_values=missing, float_precision="round_trip",
                         index_col=False)
     for name in frame.columns:
-        if frame[name].dtype.kind not in "if":
+        if frame[name].dtype.kind in "if":
+            if "missing" in options:  # pandas keeps "-999 " in some columns of numbers
+                frame[name] = frame[name].mask(frame[name] == -999)
+        else:
             frame[name] = frame[name].str.strip(" \t")
             frame.loc[frame[name].isin(MISSING), name] = np.nan
             numbers = pd.to_numeric(frame[name], errors="coerce")

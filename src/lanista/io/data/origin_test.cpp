@@ -23,10 +23,10 @@ std::string text_of(double x) {
   return out.str();
 }
 
-/// A random column: its size from 1e-3 to 1e13, its deviation from a hundredth of a float32 step to all of it.
+/// A random column: its size from 1e-3 to 1e13, its deviation from 1e-13 of it to all of it.
 Numbers random_column(Rng& rng, std::size_t rows) {
   const double size = std::pow(10.0, rng.uniform(-3, 13)) * (rng.bernoulli(0.5) ? 1 : -1);
-  const double deviation = std::fabs(size) * std::pow(10.0, rng.uniform(-9, 0));
+  const double deviation = std::fabs(size) * std::pow(10.0, rng.uniform(-13, 0));
   Numbers out(rows);
   for (double& x : out) x = size + deviation * rng.normal();
   return out;

@@ -82,12 +82,26 @@ NumberStats stats_of(const std::vector<double>& values, const std::vector<std::i
     const double value = values[static_cast<std::size_t>(row)];
     if (!std::isnan(value)) present.push_back(value);
   }
-  double variance = 0;
-  for (const double v : present) stats.mean += v;
-  if (!present.empty()) stats.mean /= static_cast<double>(present.size());
-  for (const double v : present) variance += (v - stats.mean) * (v - stats.mean);
-  if (!present.empty()) variance /= static_cast<double>(present.size());
-  stats.scale = variance > 0 ? std::sqrt(variance) : 1;
+  const auto average = [&](const auto& term) {
+    double sum = 0;
+    for (const double v : present) sum += term(v);
+    return present.empty() ? 0 : sum / static_cast<double>(present.size());
+  };
+  const auto deviation = [&] {
+    const double variance = average([&](double v) { return (v - stats.mean) * (v - stats.mean); });
+    return variance > 0 ? std::sqrt(variance) : 1;
+  };
+  stats.mean = average([](double v) { return v; });
+  stats.scale = deviation();
+  if (rules > study::kFirstRules) {
+    // The sum of large numbers is rounded, so their mean may be off by a visible part of the deviation.
+    constexpr double kVisible = 1e-7;
+    const double rest = average([&](double v) { return v - stats.mean; });
+    if (std::fabs(rest) > kVisible * stats.scale) {
+      stats.mean += rest;
+      stats.scale = deviation();
+    }
+  }
   if (rules > study::kFirstRules && !present.empty()) {
     const auto [least, most] = std::ranges::minmax(present);
     settle_constant(least, most, 0, stats.mean, stats.scale);
