@@ -74,7 +74,7 @@ same() {
 }
 # up NODES: waits until this many nodes are idle or busy
 up() {
-  for _ in $(seq 100); do
+  for _ in $(seq 600); do
     [ "$(sinfo -h -N -t idle,alloc,mix | wc -l)" -ge "$1" ] && return
     sleep 0.2
   done
@@ -128,10 +128,10 @@ case_controller_of_slurm_killed() {
 }
 
 case_stopped_worker() {  # a silent worker loses its trials at the end of the lease
-  begin stopped_worker --set run.lease_seconds=1
+  begin stopped_worker --set run.lease_seconds=3
   training 10
   pgrep -f "worker --stdio" | tail -2 | xargs kill -STOP
-  sleep 3
+  sleep 7
   pgrep -f "worker --stdio" | xargs kill -CONT 2> /dev/null || true
   finish
 }
