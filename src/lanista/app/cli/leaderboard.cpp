@@ -104,7 +104,8 @@ std::string sample_text(const space::Sample& sample) {
 
 std::string baselines_text(const engine::StudyView& view) {
   constexpr std::pair<const char*, const char*> kWords[] = {{"constant", "the same prediction for every row"},
-                                                            {"linear", "a linear model"}};
+                                                            {"linear", "a linear model"},
+                                                            {"trees", "boosted trees"}};
   if (view.config.goals.empty()) return {};
   const std::string& metric = view.config.goals.front().metric;
   std::string text;

@@ -83,10 +83,11 @@ function baselineText(best) {
   const levels = baselineLevels(goal).filter((level) => Number.isFinite(level.value));
   if (levels.length === 0 || !Number.isFinite(value)) return "";
   const top = levels.reduce((a, b) => better(0, b.value, a.value) ? b : a);
-  const name = {constant: "The same prediction for every row", linear: "A linear model"}[top.name] ?? top.name;
+  const name = {constant: "The same prediction for every row", linear: "A linear model", trees: "Boosted trees"}[top.name] ?? top.name;
+  const reach = top.name === "trees" ? "reach" : "reaches";
   return better(0, value, top.value) ?
-      ` ${name} reaches ${fixed(top.value)}.` :
-      ` That is not better than a baseline: ${name[0].toLowerCase()}${name.slice(1)} reaches ${fixed(top.value)}.`;
+      ` ${name} ${reach} ${fixed(top.value)}.` :
+      ` That is not better than a baseline: ${name[0].toLowerCase()}${name.slice(1)} ${reach} ${fixed(top.value)}.`;
 }
 
 // One sentence with the main result.
