@@ -102,22 +102,33 @@ std::string sample_text(const space::Sample& sample) {
   return printable(text);
 }
 
+std::string baseline_words(const std::string& name) {
+  constexpr std::pair<const char*, const char*> kWords[] = {
+      {"constant", "the same prediction for every row"}, {"linear", "a linear model"}, {"trees", "boosted trees"}};
+  const auto* words = std::ranges::find(kWords, name, &std::pair<const char*, const char*>::first);
+  return words != std::end(kWords) ? words->second : printable(name);
+}
+
 std::string baselines_text(const engine::StudyView& view) {
-  constexpr std::pair<const char*, const char*> kWords[] = {{"constant", "the same prediction for every row"},
-                                                            {"linear", "a linear model"},
-                                                            {"trees", "boosted trees"}};
   if (view.config.goals.empty()) return {};
   const std::string& metric = view.config.goals.front().metric;
   std::string text;
   for (const study::Baseline& baseline : view.baselines) {
     const auto value = baseline.metrics.find(metric), test = baseline.metrics.find(test_name(metric));
-    const auto* words = std::ranges::find(kWords, baseline.name, &std::pair<const char*, const char*>::first);
     if (value == baseline.metrics.end()) continue;
     text += (text.empty() ? "" : ", ") + four_digits(value->second) +
             (test != baseline.metrics.end() ? " (test " + four_digits(test->second) + ")" : "") + " by " +
-            (words != std::end(kWords) ? words->second : printable(baseline.name));
+            baseline_words(baseline.name);
   }
-  return text.empty() ? text : " without a search: " + printable(metric) + " " + text + "\n";
+  if (text.empty()) return text;
+  text = " without a search: " + printable(metric) + " " + text + "\n";
+  if (const auto verdict = study::baseline_verdict(view, study::ranking_keys(view))) {
+    const std::string are = verdict->name == "trees" ? " are" : " is";
+    text += " " + baseline_words(verdict->name) + are +
+            (verdict->is_better ? " better than the best trial: " : " as good as the best trial, within the noise: ") +
+            printable(metric) + " " + four_digits(verdict->value) + " against " + four_digits(verdict->best) + "\n";
+  }
+  return text;
 }
 
 std::string noise_text(const engine::StudyView& view) {
