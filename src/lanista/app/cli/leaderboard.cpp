@@ -243,13 +243,18 @@ std::string leaderboard(const engine::StudyView& view, std::size_t top) {
   right.insert(right.end(), {false, false});
 
   std::vector<TableRow> rows{head};
-  bool any_stopped = false, any_broken = false, any_earlier = false;
+  bool any_stopped = false, any_broken = false, any_earlier = false, any_incomplete = false;
   for (std::size_t i = 0; i < std::min(top, ranked.size()); ++i) {
     const auto& trial = view.trials[ranked[i].trial.value - 1];
     const bool in_front = std::find(front.begin(), front.end(), trial.id) != front.end();
     const bool broken = ranked[i].violation > 0;
     any_broken = any_broken || broken;
-    TableRow row{std::to_string(i + 1), "#" + std::to_string(trial.id.value) + (broken ? "!" : in_front ? "+" : "")};
+    any_incomplete = any_incomplete || ranked[i].is_incomplete;
+    TableRow row{std::to_string(i + 1), "#" + std::to_string(trial.id.value) +
+                                            (broken     ? "!"
+                                             : in_front ? "+"
+                                                        : "") +
+                                            (ranked[i].is_incomplete ? "-" : "")};
     for (const auto& goal : goals) row.push_back(metric_text(view, trial, goal.metric));
     const auto tested = view.test.find(test);
     row.push_back(view.winner == trial.id && tested != view.test.end() ? four_digits(tested->second) : "");
@@ -274,6 +279,7 @@ std::string leaderboard(const engine::StudyView& view, std::size_t top) {
   if (any_earlier) text += " k/n the best of n epochs was the k-th: its weights and metrics are those of the trial\n";
   if (!front.empty()) text += " + on the Pareto front of " + std::to_string(front.size()) + "\n";
   if (any_broken) text += " ! breaks a constraint\n";
+  if (any_incomplete) text += " - some of its trainings were cancelled: it ranks after all complete ones\n";
   if (const auto folds = view.config.data.folds) {
     const std::int64_t dealings = view.config.strategy.repeat;
     text += " " + printable(view.config.strategy.average) + " +- standard error over " + std::to_string(*folds) +

@@ -16,7 +16,9 @@ bool is_share_of_rows(std::string_view measured, bool multilabel) {
   return multilabel ? name == "exact_match" : name == "accuracy" || name == "top<k>";
 }
 
-bool is_comparable(const RankingKey& standing) { return standing.violation == 0 && !standing.losses.at(0).first; }
+bool is_comparable(const RankingKey& standing) {
+  return !standing.is_incomplete && standing.violation == 0 && !standing.losses.at(0).first;
+}
 
 /// Returns the number of trials with a loss of at most `loss`.
 std::int64_t trials_below(const std::vector<RankingKey>& ranked, double loss) {
