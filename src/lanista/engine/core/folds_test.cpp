@@ -78,7 +78,7 @@ TEST(FoldedStudy, TrainsOncePerFoldAndRetriesFailures) {
 }
 
 // A guard cancels some trainings of a proposal; those that it has then may be easy folds.
-TEST(FoldedStudy, HasNoIncompleteWinnerBesideCompleteProposals) {
+TEST(FoldedStudy, RanksCancelledProposalsAfterCompleteOnes) {
   Rng rng(44);
   std::size_t both = 0, incomplete_alone = 0;
   for (int round = 0; round < 60; ++round) {
