@@ -102,21 +102,33 @@ std::string sample_text(const space::Sample& sample) {
   return printable(text);
 }
 
+std::string baseline_words(const std::string& name) {
+  constexpr std::pair<const char*, const char*> kWords[] = {
+      {"constant", "the same prediction for every row"}, {"linear", "a linear model"}, {"trees", "boosted trees"}};
+  const auto* words = std::ranges::find(kWords, name, &std::pair<const char*, const char*>::first);
+  return words != std::end(kWords) ? words->second : printable(name);
+}
+
 std::string baselines_text(const engine::StudyView& view) {
-  constexpr std::pair<const char*, const char*> kWords[] = {{"constant", "the same prediction for every row"},
-                                                            {"linear", "a linear model"}};
   if (view.config.goals.empty()) return {};
   const std::string& metric = view.config.goals.front().metric;
   std::string text;
   for (const study::Baseline& baseline : view.baselines) {
     const auto value = baseline.metrics.find(metric), test = baseline.metrics.find(test_name(metric));
-    const auto* words = std::ranges::find(kWords, baseline.name, &std::pair<const char*, const char*>::first);
     if (value == baseline.metrics.end()) continue;
     text += (text.empty() ? "" : ", ") + four_digits(value->second) +
             (test != baseline.metrics.end() ? " (test " + four_digits(test->second) + ")" : "") + " by " +
-            (words != std::end(kWords) ? words->second : printable(baseline.name));
+            baseline_words(baseline.name);
   }
-  return text.empty() ? text : " without a search: " + printable(metric) + " " + text + "\n";
+  if (text.empty()) return text;
+  text = " without a search: " + printable(metric) + " " + text + "\n";
+  if (const auto verdict = study::baseline_verdict(view, study::ranking_keys(view))) {
+    const std::string are = verdict->name == "trees" ? " are" : " is";
+    text += " " + baseline_words(verdict->name) + are +
+            (verdict->is_better ? " better than the best trial: " : " as good as the best trial, within the noise: ") +
+            printable(metric) + " " + four_digits(verdict->value) + " against " + four_digits(verdict->best) + "\n";
+  }
+  return text;
 }
 
 std::string noise_text(const engine::StudyView& view) {
@@ -231,13 +243,18 @@ std::string leaderboard(const engine::StudyView& view, std::size_t top) {
   right.insert(right.end(), {false, false});
 
   std::vector<TableRow> rows{head};
-  bool any_stopped = false, any_broken = false, any_earlier = false;
+  bool any_stopped = false, any_broken = false, any_earlier = false, any_incomplete = false;
   for (std::size_t i = 0; i < std::min(top, ranked.size()); ++i) {
     const auto& trial = view.trials[ranked[i].trial.value - 1];
     const bool in_front = std::find(front.begin(), front.end(), trial.id) != front.end();
     const bool broken = ranked[i].violation > 0;
     any_broken = any_broken || broken;
-    TableRow row{std::to_string(i + 1), "#" + std::to_string(trial.id.value) + (broken ? "!" : in_front ? "+" : "")};
+    any_incomplete = any_incomplete || ranked[i].is_incomplete;
+    TableRow row{std::to_string(i + 1), "#" + std::to_string(trial.id.value) +
+                                            (broken     ? "!"
+                                             : in_front ? "+"
+                                                        : "") +
+                                            (ranked[i].is_incomplete ? "-" : "")};
     for (const auto& goal : goals) row.push_back(metric_text(view, trial, goal.metric));
     const auto tested = view.test.find(test);
     row.push_back(view.winner == trial.id && tested != view.test.end() ? four_digits(tested->second) : "");
@@ -262,6 +279,7 @@ std::string leaderboard(const engine::StudyView& view, std::size_t top) {
   if (any_earlier) text += " k/n the best of n epochs was the k-th: its weights and metrics are those of the trial\n";
   if (!front.empty()) text += " + on the Pareto front of " + std::to_string(front.size()) + "\n";
   if (any_broken) text += " ! breaks a constraint\n";
+  if (any_incomplete) text += " - some of its trainings were cancelled: it ranks after all complete ones\n";
   if (const auto folds = view.config.data.folds) {
     const std::int64_t dealings = view.config.strategy.repeat;
     text += " " + printable(view.config.strategy.average) + " +- standard error over " + std::to_string(*folds) +

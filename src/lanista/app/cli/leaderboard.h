@@ -16,8 +16,9 @@ std::string choices_text(const space::Sample& sample, std::size_t width);
 /// optimiser is first, without its name.
 std::string sample_text(const space::Sample& sample);
 
-/// Returns one line with the first goal, and its test value, of the baselines (a constant prediction, a linear model).
-/// Empty if none was measured.
+/// Returns one line with the first goal, and its test value, of the baselines (a constant prediction, a linear model,
+/// boosted trees). A second line states if the best trial does not beat the best of them by more than the noise. Empty
+/// if none was measured.
 std::string baselines_text(const engine::StudyView& view);
 
 /// Returns one line with the 95 % confidence interval of the best result and the number of other trials in it. Empty if

@@ -56,6 +56,21 @@ TEST(Leaderboard, ShowsBaselines) {
   EXPECT_EQ(baselines_text(view), "");
 }
 
+TEST(Leaderboard, StatesThatABaselineIsNotBeaten) {
+  auto view = three_trials();
+  view.config.goals = {{true, "val_accuracy"}};
+  view.data = {{"split_rows", {200, 100, 100}}};
+  view.baselines = {{"trees", {{"val_accuracy", 0.95}}}};
+  EXPECT_TRUE(baselines_text(view).ends_with(
+      " by boosted trees\n boosted trees are as good as the best trial, within the noise: val_accuracy 0.9500 against "
+      "0.9700\n"))
+      << baselines_text(view);
+  view.baselines = {{"linear", {{"val_accuracy", 0.98}}}};
+  EXPECT_TRUE(baselines_text(view).ends_with(
+      " by a linear model\n a linear model is better than the best trial: val_accuracy 0.9800 against 0.9700\n"))
+      << baselines_text(view);
+}
+
 TEST(Leaderboard, ShowsScoreNoise) {
   auto view = three_trials();
   view.config.goals = {{true, "val_accuracy"}};

@@ -233,6 +233,9 @@ json status_json(const std::string& folder, const study::StudyView& view) {
     }
   }
   if (!view.baselines.empty()) out["baselines"] = study::baselines_json(view.baselines);
+  if (const auto verdict = study::baseline_verdict(view, study::ranking_keys(view))) {
+    out["unbeaten"] = {{"baseline", verdict->name}, {"better", verdict->is_better}};
+  }
   for (const study::BracketCounts& bracket : study::bracket_counts(view)) {
     json further = json::object();
     for (const auto& [epoch, trials] : bracket.further) further[std::to_string(epoch)] = trials;

@@ -9,6 +9,7 @@
 #include "lanista/app/report/makespan_bound.h"
 #include "lanista/app/report/page_columns.h"
 #include "lanista/app/report/page_data.h"
+#include "lanista/search/study/noise_band.h"
 #include "lanista/search/study/select_branches.h"
 #include "lanista/search/study/start_race.h"
 #include "lanista/search/study/tune_searches.h"
@@ -265,6 +266,11 @@ json study_json(const StudyView& view, const PageOptions& options) {
                                       {"left_out", view.earlier->left_out}}
                                : json()},
       {"config", clip_utf8(view.config_text, kConfigText)}};
+  if (const auto verdict = study::baseline_verdict(view, study::ranking_keys(view))) {
+    out["unbeaten"] = {{"baseline", clip_utf8(verdict->name, kText)},
+                       {"value", number(verdict->value)},
+                       {"better", verdict->is_better}};
+  }
   if (view.ensemble) out["ensemble"] = ensemble_facts(*view.ensemble);
   if (const std::string zoo = study::zoo_text(view); !zoo.empty()) out["zoo"] = clip_utf8(zoo, kLongText);
   if (const std::string races = study::races_text(view); !races.empty()) out["races"] = races;

@@ -220,6 +220,10 @@ TEST(Page, ShowsQualityByClassName) {
   EXPECT_FALSE(result.contains("weights_hash"));
   const nlohmann::json baselines = study_facts(view, options).at("study").at("baselines");
   EXPECT_EQ(baselines, nlohmann::json::parse(R"([{"name": "linear", "metrics": {"val_accuracy": 0.5}}])"));
+  EXPECT_FALSE(study_facts(view, options).at("study").contains("unbeaten"));
+  view.baselines[0].metrics["val_accuracy"] = 1;
+  EXPECT_EQ(study_facts(view, options).at("study").at("unbeaten"),
+            nlohmann::json::parse(R"({"baseline": "linear", "value": 1, "better": true})"));
   view.winner = TrialId{2};
   EXPECT_TRUE(quality_facts(view, options).is_null()) << "it belongs to another trial";
 }

@@ -77,6 +77,50 @@ TEST(FoldedStudy, TrainsOncePerFoldAndRetriesFailures) {
   EXPECT_GT(again, 0U);
 }
 
+// A guard cancels some trainings of a proposal; those that it has then may be easy folds.
+TEST(FoldedStudy, RanksCancelledProposalsAfterCompleteOnes) {
+  Rng rng(44);
+  std::size_t both = 0, incomplete_alone = 0;
+  for (int round = 0; round < 60; ++round) {
+    Bench bench;
+    const std::int64_t folds = 2 + round % 4;
+    bench.data = folded_data(folds);
+    study::StudyConfig config = folded_study(folds, 1);
+    config.budget.trials = 10'000;
+    config.budget.guard_minutes = rng.uniform(0.02, 0.4);
+    if (round % 2 == 0) config.stop = {};
+    const auto summary = bench.run(config, {.seed = static_cast<std::uint64_t>(round), .workers = 3, .seed_noise = 3});
+    ASSERT_TRUE(summary.ok()) << summary.error().text();
+    ASSERT_EQ(summary->reason, "guard");
+    const StudyView view = bench.view();
+    const auto is_cut = [&](const std::vector<const TrialView*>& trainings) {
+      return std::ranges::any_of(
+          trainings, [](const TrialView* each) { return each->outcome->kind == study::OutcomeKind::kCancelled; });
+    };
+    std::set<TrialId> complete, cut;
+    for (const auto& [decisions, trainings] : by_proposal(view)) {
+      std::size_t trained = 0;
+      for (const TrialView* each : trainings) trained += study::ranks(*each, *each->outcome) ? 1 : 0;
+      const bool whole = !is_cut(trainings) && std::cmp_equal(trained, folds);
+      for (const TrialView* each : trainings) {
+        if (whole) complete.insert(each->id);
+        if (is_cut(trainings) && trained > 0) cut.insert(each->id);
+      }
+    }
+    both += !complete.empty() && !cut.empty() ? 1 : 0;
+    if (!complete.empty()) {
+      ASSERT_TRUE(view.winner) << "round " << round;
+      EXPECT_TRUE(complete.contains(*view.winner)) << "round " << round;
+    } else if (!cut.empty()) {
+      ++incomplete_alone;
+      ASSERT_TRUE(view.winner) << "what there is, is better than nothing; round " << round;
+      EXPECT_TRUE(study::ranking_keys(view).front().is_incomplete);
+    }
+  }
+  EXPECT_GT(both, 20U);
+  EXPECT_GT(incomplete_alone, 0U);
+}
+
 TEST(FoldedStudy, RanksProposalsByTheMeanOverTheirFolds) {
   Bench bench;
   bench.data = folded_data(3);

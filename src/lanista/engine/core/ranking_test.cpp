@@ -278,7 +278,7 @@ TEST(Ranking, BreaksTiesByLossOfSelectedEpoch) {
 TEST(TopK, KeepsBestAndReturnsRemoved) {
   TopK top(2);
   const auto at = [](double loss, std::uint32_t id) {
-    return study::RankingKey{0, {{false, loss}}, {}, 0, TrialId{id}};
+    return study::RankingKey{.losses = {{false, loss}}, .trial = TrialId{id}};
   };
   EXPECT_TRUE(top.would_admit(at(9, 1)));
   EXPECT_TRUE(top.add(at(3, 1)).empty());

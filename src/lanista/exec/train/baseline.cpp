@@ -1,6 +1,5 @@
 #include "lanista/exec/train/baseline.h"
 
-#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -8,6 +7,8 @@
 
 #include "lanista/exec/kernels/kernels.h"
 #include "lanista/exec/program/metrics.h"
+#include "lanista/exec/train/baseline_linear.h"
+#include "lanista/exec/train/baseline_trees.h"
 #include "lanista/exec/train/evaluation.h"
 
 namespace lanista::train {
@@ -18,9 +19,13 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-constexpr double kMaxWork = 2e9;
+// Operations to fit a baseline to all folds.
+constexpr double kMaxLinearWork = 2e9, kMaxTreesWork = 1e8;
 constexpr double kMaxPredictions = 1e8;  // numbers of predictions
-constexpr double kRidge = 1e-3;
+constexpr double kFewestIterations = 30;
+constexpr std::int64_t kMostIterations = 200;
+constexpr std::int64_t kFewestRounds = 20, kMostRounds = 100;
+constexpr double kMostShrinkage = 0.3;
 constexpr std::int64_t kMaxNumbersInMemory = std::int64_t{1} << 18;
 
 /// Rows of a data set with their targets.
@@ -66,17 +71,17 @@ MatrixXd target_matrix(const Rows& rows, std::int64_t outputs) {
   return out;
 }
 
-/// A linear model: features times weights plus offset. Without weights it is the offset.
-struct LinearModel {
-  MatrixXd weights;  ///< [features, outputs], or empty
-  VectorXd offset;   ///< [outputs]
-
-  MatrixXd predict(const MatrixXd& features, Index rows) const {
-    MatrixXd out = offset.transpose().replicate(rows, 1);
-    if (weights.size() > 0) out.noalias() += features * weights;
-    return out;
+/// What features are divided by, so that a penalty on weights suits them: normalised features keep their scale.
+VectorXd column_scale(const MatrixXd& features, const data::DataSpec& spec) {
+  VectorXd out = VectorXd::Ones(features.cols());
+  if (spec.normalization != data::Normalization{}) return out;
+  for (Index f = 0; f < features.cols(); ++f) {
+    const double mean = features.col(f).mean();
+    const double variance = (features.col(f).array() - mean).square().mean();
+    if (variance > 0) out[f] = std::sqrt(variance);
   }
-};
+  return out;
+}
 
 LinearModel constant_model(const data::Dataset& set) {
   const auto& all = set.rows(Part::kTrain);
@@ -101,47 +106,6 @@ LinearModel constant_model(const data::Dataset& set) {
   return model;
 }
 
-/// Returns the scale with the least value of a convex function. `derivatives` gives the first and the second one.
-template <class Derivatives>
-double newton_scale(const Derivatives& derivatives) {
-  constexpr int kMaxNewtonSteps = 50;
-  double scale = 1;
-  for (int step = 0; step < kMaxNewtonSteps; ++step) {
-    const auto [slope, curve] = derivatives(scale);
-    if (!(curve > 0)) break;
-    const double moved = std::clamp(scale - slope / curve, scale / 4, scale * 4);
-    const bool settled = std::fabs(moved - scale) < 1e-9 * scale;
-    scale = moved;
-    if (settled) break;
-  }
-  return scale;
-}
-
-/// Returns the scale of scores with the least mean softmax cross-entropy.
-double best_scale(const MatrixXd& scores, const std::vector<std::int32_t>& labels) {
-  return newton_scale([&](double scale) {
-    double slope = 0, curve = 0;
-    for (Index r = 0; r < scores.rows(); ++r) {
-      const VectorXd row = scores.row(r).transpose();
-      const Eigen::ArrayXd weights = ((row.array() - row.maxCoeff()) * scale).exp();
-      const double all = weights.sum(), mean = (weights * row.array()).sum() / all;
-      slope += mean - row(labels[static_cast<std::size_t>(r)]);
-      curve += (weights * (row.array() - mean).square()).sum() / all;
-    }
-    return std::pair(slope, curve);
-  });
-}
-
-/// Returns the scale for label targets, with scores around 0.
-double best_scale(const MatrixXd& scores, const MatrixXd& truth) {
-  return newton_scale([&](double scale) {
-    const Eigen::ArrayXXd p = (1 + (-scale * scores.array()).exp()).inverse();
-    const double slope = ((p - truth.array()) * scores.array()).sum();
-    const double curve = (p * (1 - p) * scores.array().square()).sum();
-    return std::pair(slope, curve);
-  });
-}
-
 std::vector<std::int64_t> every_kth(const std::vector<std::int64_t>& rows, double most) {
   const auto k = static_cast<std::size_t>(std::max(1.0, std::ceil(static_cast<double>(rows.size()) / most)));
   std::vector<std::int64_t> out;
@@ -149,45 +113,66 @@ std::vector<std::int64_t> every_kth(const std::vector<std::int64_t>& rows, doubl
   return out;
 }
 
-/// Returns the fitted model; nothing if the baseline is left out.
-std::optional<LinearModel> linear_model(const data::Dataset& set) {
+/// The rows to fit a baseline to, every k-th if a row needs too much work. Empty if two rows a feature are too many.
+std::vector<std::int64_t> affordable_rows(const data::Dataset& set, double work, double of_a_row) {
+  const auto& all = set.rows(Part::kTrain);
+  auto rows = every_kth(all, work / of_a_row);
+  if (rows.size() < all.size() && std::ssize(rows) < 2 * set.spec().features.elements_per_sample()) rows.clear();
+  return rows;
+}
+
+/// Returns the fitted linear model; nothing if it is left out.
+std::optional<LinearModel> linear_model(const data::Dataset& set, double folds) {
   const data::DataSpec& spec = set.spec();
   const std::int64_t width = spec.features.elements_per_sample();
   if (spec.vocab > 0 || width > kMaxFeatures) return std::nullopt;
-  const double of_a_row = static_cast<double>(width) * static_cast<double>(width + spec.outputs());
-  const auto rows = every_kth(set.rows(Part::kTrain), kMaxWork / of_a_row);
-  const bool thinned = rows.size() < set.rows(Part::kTrain).size();
-  if (thinned && static_cast<std::int64_t>(rows.size()) < 2 * width) return std::nullopt;
-
-  const Rows train = gather(set, rows, true);
-  const MatrixXd to = target_matrix(train, spec.outputs());
-  const VectorXd center = train.features.colwise().mean().transpose();
-  const MatrixXd centered = train.features.rowwise() - center.transpose();
-  MatrixXd gram = MatrixXd::Zero(width, width);
-  gram.selfadjointView<Eigen::Lower>().rankUpdate(centered.transpose());
-  const double ridge = kRidge * gram.trace() / static_cast<double>(width);
-  // If no feature varies, the ridge is 1 instead of 0.
-  gram.diagonal().array() += ridge > 0 ? ridge : 1.0;
-  LinearModel model;
-  model.weights = gram.selfadjointView<Eigen::Lower>().llt().solve(centered.transpose() * to);
-  model.offset = to.colwise().mean().transpose() - model.weights.transpose() * center;
-  if (spec.multilabel) {
-    // Least squares of zeros and ones: above a half a label is likely.
-    model.offset.array() -= 0.5;
-    const double scale = best_scale(model.predict(train.features, train.features.rows()), to);
-    model.weights *= scale;
-    model.offset *= scale;
+  const double work = kMaxLinearWork / folds, size = static_cast<double>(width);
+  const auto outputs = static_cast<double>(spec.outputs());
+  if (spec.targets().kind == autodiff::TargetKind::kNumbers) {
+    const auto rows = affordable_rows(set, work, size * (size + outputs));
+    if (rows.empty()) return std::nullopt;
+    const Rows train = gather(set, rows, true);
+    return ridge_model(train.features, target_matrix(train, spec.outputs()));
   }
-  if (spec.classes > 0) {
-    const double scale = best_scale(model.predict(train.features, train.features.rows()), train.labels);
-    model.weights *= scale;
-    model.offset *= scale;
-  }
+  const double of_an_iteration = 4 * size * outputs;
+  const auto rows = affordable_rows(set, work, kFewestIterations * of_an_iteration);
+  if (rows.empty()) return std::nullopt;
+  Rows train = gather(set, rows, true);
+  const double iterations = work / (of_an_iteration * static_cast<double>(rows.size()));
+  const VectorXd scale = column_scale(train.features, spec);
+  train.features.array().rowwise() /= scale.transpose().array();
+  LinearModel model =
+      logistic_model(train.features, target_matrix(train, spec.outputs()), spec.multilabel,
+                     static_cast<std::int64_t>(std::min(iterations, static_cast<double>(kMostIterations))));
+  model.weights.array().colwise() /= scale.array();
   return model;
 }
 
-void measure(const LinearModel& model, const data::Dataset& set, Part part, const std::string& prefix,
-             const Evaluation& evaluation, study::Baseline& baseline) {
+/// Returns boosted trees; nothing if they are left out.
+std::optional<BoostedTrees> trees_model(const data::Dataset& set, double folds) {
+  const data::DataSpec& spec = set.spec();
+  const std::int64_t width = spec.features.elements_per_sample();
+  if (spec.vocab > 0 || spec.features.rank() != 1 || width > kMaxFeatures) return std::nullopt;
+  const std::int64_t fitted = spec.classes == 2 ? 1 : spec.outputs();
+  const double work = kMaxTreesWork / folds;
+  const double of_a_round = static_cast<double>(kBoostedDepth * width * fitted);
+  const auto rows = affordable_rows(set, work, kFewestRounds * of_a_round);
+  if (rows.empty()) return std::nullopt;
+  const Rows train = gather(set, rows, true);
+  const double rounds = work / (of_a_round * static_cast<double>(rows.size()));
+  const auto whole = std::clamp(static_cast<std::int64_t>(rounds), kFewestRounds, kMostRounds);
+  const auto kind = spec.targets().kind;
+  const BoostedTask task = kind == autodiff::TargetKind::kNumbers   ? BoostedTask::kNumbers
+                           : kind == autodiff::TargetKind::kClasses ? BoostedTask::kClasses
+                                                                    : BoostedTask::kLabels;
+  const double shrinkage = std::min(kMostShrinkage, 10 / static_cast<double>(whole));
+  return boosted_trees(train.features, target_matrix(train, spec.outputs()), task, whole, shrinkage);
+}
+
+/// Measures predictions, which `predict` computes from features [rows, features] and the number of rows.
+template <class Predict>
+void measure(const Predict& predict, bool takes_features, const data::Dataset& set, Part part,
+             const std::string& prefix, const Evaluation& evaluation, study::Baseline& baseline) {
   const std::int64_t outputs = set.spec().outputs(), answers = set.spec().labels_per_sample();
   program::HostMetrics host(evaluation.requested(), set.spec().width(), kernels::best_isa());
   program::MetricSums sums;
@@ -195,9 +180,9 @@ void measure(const LinearModel& model, const data::Dataset& set, Part part, cons
   const auto at_once = static_cast<std::size_t>(std::max<std::int64_t>(1, kMaxNumbersInMemory / outputs));
   for (std::size_t at = 0; at < all.size(); at += at_once) {
     const auto some = all.subspan(at, std::min(at_once, all.size() - at));
-    const Rows rows = gather(set, some, model.weights.size() > 0);
+    const Rows rows = gather(set, some, takes_features);
     const Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> predictions =
-        model.predict(rows.features, static_cast<Index>(some.size()) * answers);
+        predict(rows.features, static_cast<Index>(some.size()) * answers);
     host.add({predictions.data(), static_cast<std::size_t>(predictions.size())}, rows.labels, rows.targets, sums);
   }
   baseline.metrics.merge(evaluation.values(sums, prefix));
@@ -211,19 +196,26 @@ constexpr std::ptrdiff_t kMaxBaselineFolds = 10;
 
 std::vector<study::Baseline> baselines_of_split(const data::Dataset& set, const std::string& loss,
                                                 const std::vector<std::string>& metrics,
-                                                std::span<const study::Metric> own) {
+                                                std::span<const study::Metric> own, double folds) {
   std::vector<study::Baseline> out;
   const std::int64_t outputs = set.spec().outputs();
   const double measured = static_cast<double>(set.rows(Part::kValidation).size() + set.rows(Part::kTest).size());
   if (measured * static_cast<double>(outputs) > kMaxPredictions) return out;
   const Evaluation evaluation(loss, metrics, set.spec().width(), own, target_scaling_of(set.spec()));
-  const auto add = [&](std::string name, const LinearModel& model) {
+  const auto add = [&](std::string name, bool takes_features, const auto& predict) {
     study::Baseline& baseline = out.emplace_back(study::Baseline{std::move(name), {}});
-    measure(model, set, Part::kValidation, "val_", evaluation, baseline);
-    if (!set.rows(Part::kTest).empty()) measure(model, set, Part::kTest, "test_", evaluation, baseline);
+    measure(predict, takes_features, set, Part::kValidation, "val_", evaluation, baseline);
+    if (set.rows(Part::kTest).empty()) return;
+    measure(predict, takes_features, set, Part::kTest, "test_", evaluation, baseline);
   };
-  add("constant", constant_model(set));
-  if (const auto linear = linear_model(set)) add("linear", *linear);
+  const LinearModel constant = constant_model(set);
+  add("constant", false, [&](const MatrixXd& features, Index rows) { return constant.predict(features, rows); });
+  if (const auto linear = linear_model(set, folds)) {
+    add("linear", true, [&](const MatrixXd& features, Index rows) { return linear->predict(features, rows); });
+  }
+  if (const auto trees = trees_model(set, folds)) {
+    add("trees", true, [&](const MatrixXd& features, Index) { return trees->predict(features); });
+  }
   return out;
 }
 
@@ -232,10 +224,10 @@ std::vector<study::Baseline> baselines_of_split(const data::Dataset& set, const 
 std::vector<study::Baseline> baselines(const data::Dataset& set, const std::string& loss,
                                        const std::vector<std::string>& metrics, std::span<const study::Metric> own) {
   const std::int64_t folds = std::min(kMaxBaselineFolds, std::ssize(set.spec().folds));
-  if (folds == 0) return baselines_of_split(set, loss, metrics, own);
+  if (folds == 0) return baselines_of_split(set, loss, metrics, own, 1);
   std::vector<study::Baseline> mean;
   for (std::int64_t fold = 0; fold < folds; ++fold) {
-    const auto measured = baselines_of_split(set.training(fold), loss, metrics, own);
+    const auto measured = baselines_of_split(set.training(fold), loss, metrics, own, static_cast<double>(folds));
     if (fold == 0) {
       mean = measured;
       for (auto& baseline : mean) {

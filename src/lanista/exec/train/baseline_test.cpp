@@ -8,6 +8,7 @@
 #include <string>
 
 #include "lanista/base/rng.h"
+#include "lanista/exec/train/baseline_linear.h"
 
 namespace lanista::train {
 namespace {
@@ -134,6 +135,31 @@ std::vector<double> predicted(const Matrix& model, const std::vector<float>& x) 
   return out;
 }
 
+/// The logits of a row by the logistic regression of the training part. baseline_models_test.cpp checks the model.
+std::function<std::vector<double>(std::int64_t)> logistic(const data::Dataset& set) {
+  const auto& train = set.rows(Part::kTrain);
+  const auto width = static_cast<Eigen::Index>(features_of(set, 0).size());
+  const auto outputs = static_cast<Eigen::Index>(answer_of(set, 0).size());
+  Eigen::MatrixXd features(std::ssize(train), width), truth(std::ssize(train), outputs);
+  for (Eigen::Index r = 0; r < features.rows(); ++r) {
+    const std::int64_t row = train[static_cast<std::size_t>(r)];
+    for (Eigen::Index f = 0; f < width; ++f)
+      features(r, f) = double{features_of(set, row)[static_cast<std::size_t>(f)]};
+    for (Eigen::Index k = 0; k < outputs; ++k) truth(r, k) = answer_of(set, row)[static_cast<std::size_t>(k)];
+  }
+  const LinearModel model = logistic_model(features, truth, set.spec().multilabel, 200);
+  return [&set, model](std::int64_t row) {
+    const std::vector<float> x = features_of(set, row);
+    std::vector<double> out;
+    for (Eigen::Index k = 0; k < model.offset.size(); ++k) {
+      double z = model.offset[k];
+      for (std::size_t f = 0; f < x.size(); ++f) z += double{x[f]} * model.weights(static_cast<Eigen::Index>(f), k);
+      out.push_back(z);
+    }
+    return out;
+  };
+}
+
 double cross_entropy(const std::vector<double>& logits, const std::vector<double>& answer, double scale) {
   double sum = 0, own = 0;
   const double largest = *std::ranges::max_element(logits);
@@ -156,7 +182,8 @@ TEST(Baselines, OfNumbersAreTheMeanAndLeastSquares) {
     const data::Dataset set =
         sampled_set(rng.split(i), {.width = 1 + static_cast<std::int64_t>(rng.below(6)), .targets = 1 + i % 3});
     const auto found = baselines(set, "mse", {"mae"});
-    ASSERT_EQ(found.size(), 2U);
+    ASSERT_EQ(found.size(), 3U);
+    EXPECT_EQ(found[2].name, "trees");
     std::vector<double> mean(static_cast<std::size_t>(set.spec().target_size));
     for (const std::int64_t row : set.rows(Part::kTrain)) {
       for (std::size_t k = 0; k < mean.size(); ++k)
@@ -180,13 +207,13 @@ TEST(Baselines, OfNumbersAreTheMeanAndLeastSquares) {
   }
 }
 
-TEST(Baselines, OfClassesAreFrequenciesAndScaledLeastSquares) {
+TEST(Baselines, OfClassesAreFrequenciesAndLogisticRegression) {
   Rng rng(2);
   for (int i = 0; i < 10; ++i) {
     const data::Dataset set =
         sampled_set(rng.split(i), {.width = 1 + static_cast<std::int64_t>(rng.below(6)), .classes = 2 + i % 4});
     const auto found = baselines(set, "cross_entropy", {"accuracy"});
-    ASSERT_EQ(found.size(), 2U);
+    ASSERT_EQ(found.size(), 3U);
 
     std::vector<double> share(static_cast<std::size_t>(set.spec().classes));
     for (const std::int64_t row : set.rows(Part::kTrain)) {
@@ -201,35 +228,24 @@ TEST(Baselines, OfClassesAreFrequenciesAndScaledLeastSquares) {
     const auto right = [&](std::int64_t row) { return answer_of(set, row)[static_cast<std::size_t>(most)]; };
     EXPECT_NEAR(found[0].metrics.at("test_accuracy"), mean_over(set, Part::kTest, right), 1e-12);
 
-    const Matrix linear = least_squares(set);
-    const auto at_scale = [&](Part part, double scale) {
-      return mean_over(set, part, [&](auto row) {
-        return cross_entropy(predicted(linear, features_of(set, row)), answer_of(set, row), scale);
-      });
-    };
-    // The least training loss by halving intervals of a convex function.
-    double low = 0, high = 1000;
-    for (int step = 0; step < 200; ++step) {
-      const double a = low + (high - low) / 3, b = high - (high - low) / 3;
-      (at_scale(Part::kTrain, a) < at_scale(Part::kTrain, b) ? high : low) =
-          at_scale(Part::kTrain, a) < at_scale(Part::kTrain, b) ? b : a;
-    }
-    EXPECT_NEAR(found[1].metrics.at("val_loss"), at_scale(Part::kValidation, (low + high) / 2), 1e-6);
+    const auto logits_of = logistic(set);
+    const auto loss_of = [&](std::int64_t row) { return cross_entropy(logits_of(row), answer_of(set, row), 1); };
+    EXPECT_NEAR(found[1].metrics.at("val_loss"), mean_over(set, Part::kValidation, loss_of), 1e-12);
     const auto hit = [&](std::int64_t row) {
-      const auto prediction = predicted(linear, features_of(set, row));
+      const auto prediction = logits_of(row);
       return answer_of(set, row)[static_cast<std::size_t>(std::ranges::max_element(prediction) - prediction.begin())];
     };
     EXPECT_NEAR(found[1].metrics.at("test_accuracy"), mean_over(set, Part::kTest, hit), 1e-12);
   }
 }
 
-TEST(Baselines, OfLabelsAreFrequenciesAndScaledLeastSquaresAboveAHalf) {
+TEST(Baselines, OfLabelsAreFrequenciesAndLogisticRegression) {
   Rng rng(4);
   for (int i = 0; i < 10; ++i) {
     const data::Dataset set = sampled_set(
         rng.split(i), {.width = 1 + static_cast<std::int64_t>(rng.below(4)), .targets = 1 + i % 3, .multilabel = true});
     const auto found = baselines(set, "bce", {"accuracy"});
-    ASSERT_EQ(found.size(), 2U);
+    ASSERT_EQ(found.size(), 3U);
     // The mean over labels of log(1 + e^-z), z on the side of the truth.
     const auto loss = [&](const std::vector<double>& logits, std::int64_t row) {
       const auto truth = answer_of(set, row);
@@ -247,28 +263,15 @@ TEST(Baselines, OfLabelsAreFrequenciesAndScaledLeastSquaresAboveAHalf) {
     EXPECT_NEAR(found[0].metrics.at("val_loss"),
                 mean_over(set, Part::kValidation, [&](auto row) { return loss(odds, row); }), 1e-12);
 
-    const Matrix linear = least_squares(set);
-    const auto scaled = [&](std::int64_t row, double scale) {
-      std::vector<double> prediction = predicted(linear, features_of(set, row));
-      for (double& z : prediction) z = scale * (z - 0.5);
-      return prediction;
-    };
-    const auto at_scale = [&](Part part, double scale) {
-      return mean_over(set, part, [&](auto row) { return loss(scaled(row, scale), row); });
-    };
-    double low = 0, high = 1000;
-    for (int step = 0; step < 200; ++step) {
-      const double a = low + (high - low) / 3, b = high - (high - low) / 3;
-      (at_scale(Part::kTrain, a) < at_scale(Part::kTrain, b) ? high : low) =
-          at_scale(Part::kTrain, a) < at_scale(Part::kTrain, b) ? b : a;
-    }
-    EXPECT_NEAR(found[1].metrics.at("test_loss"), at_scale(Part::kTest, (low + high) / 2), 1e-6);
+    const auto logits_of = logistic(set);
+    EXPECT_NEAR(found[1].metrics.at("test_loss"),
+                mean_over(set, Part::kTest, [&](auto row) { return loss(logits_of(row), row); }), 1e-12);
   }
 }
 
 TEST(Baselines, OmitTheLinearModelWhenItDoesNotFit) {
   EXPECT_EQ(baselines(sampled_set(Rng(3), {.width = kMaxFeatures + 1, .rows = 16}), "mse", {}).size(), 1U);
-  EXPECT_EQ(baselines(sampled_set(Rng(3), {.width = kMaxFeatures, .rows = 16}), "mse", {}).size(), 2U);
+  EXPECT_EQ(baselines(sampled_set(Rng(3), {.width = kMaxFeatures, .rows = 16}), "mse", {}).size(), 3U);
 }
 
 // As trials are: the loss in deviations, all else in the targets' own unit.
@@ -279,8 +282,8 @@ TEST(Baselines, OfStandardisedTargetsHaveTheirUnitInTheLossAlone) {
   const data::Dataset one = sampled_set(Rng(8), raw), other = sampled_set(Rng(8), standard);
   const double scale = other.spec().target_normalization->scale[0];
   const auto plain = baselines(one, "mse", {"mae", "r2"}), seen = baselines(other, "mse", {"mae", "r2"});
-  ASSERT_EQ(seen.size(), 2U);
-  for (std::size_t i = 0; i < 2; ++i) {
+  ASSERT_EQ(seen.size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i) {
     for (const auto& [name, value] : plain[i].metrics) {
       const double wanted = name.ends_with("loss") ? value / (scale * scale) : value;
       EXPECT_NEAR(seen[i].metrics.at(name), wanted, 1e-9 * (1 + std::abs(wanted))) << name;

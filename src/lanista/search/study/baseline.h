@@ -10,7 +10,7 @@ namespace lanista::study {
 
 /// Metrics of a simple model on the data of a study, with which a search is compared.
 struct Baseline {
-  std::string name;                       ///< Kind of model: "constant" or "linear".
+  std::string name;                       ///< Kind of model: "constant", "linear" or "trees".
   std::map<std::string, double> metrics;  ///< Values by name: "val_accuracy", "test_accuracy", …
 
   friend bool operator==(const Baseline&, const Baseline&) = default;

@@ -16,7 +16,9 @@ bool is_share_of_rows(std::string_view measured, bool multilabel) {
   return multilabel ? name == "exact_match" : name == "accuracy" || name == "top<k>";
 }
 
-bool is_comparable(const RankingKey& standing) { return standing.violation == 0 && !standing.losses.at(0).first; }
+bool is_comparable(const RankingKey& standing) {
+  return !standing.is_incomplete && standing.violation == 0 && !standing.losses.at(0).first;
+}
 
 /// Returns the number of trials with a loss of at most `loss`.
 std::int64_t trials_below(const std::vector<RankingKey>& ranked, double loss) {
@@ -75,6 +77,31 @@ std::optional<NoiseBand> noise_band(const StudyView& view, const std::vector<Ran
   if (out.rows < 1) return std::nullopt;
   out.band = wilson_interval(score(ranked[0]), out.rows);
   out.trials = trials_below(ranked, -out.band.low);
+  return out;
+}
+
+std::optional<BaselineVerdict> baseline_verdict(const StudyView& view, const std::vector<RankingKey>& ranked) {
+  if (ranked.empty() || ranked.front().losses.empty() || ranked.front().losses.front().first) return std::nullopt;
+  const Goal& goal = view.config.goals.front();
+  const double sign = goal.maximize ? -1 : 1;
+  const auto better = [&](double a, double b) { return sign * a < sign * b; };
+  BaselineVerdict out{.name = "", .value = 0, .best = sign * ranked.front().losses.front().second};
+  if (view.ensemble) {
+    const auto blended = view.ensemble->validation.find(goal.metric);
+    if (blended != view.ensemble->validation.end() && better(blended->second, out.best)) out.best = blended->second;
+  }
+  for (const Baseline& baseline : view.baselines) {
+    const auto found = baseline.metrics.find(goal.metric);
+    if (found == baseline.metrics.end() || !std::isfinite(found->second)) continue;
+    if (!out.name.empty() && !better(found->second, out.value)) continue;
+    out.name = baseline.name;
+    out.value = found->second;
+  }
+  if (out.name.empty()) return std::nullopt;
+  out.is_better = better(out.value, out.best);
+  if (out.is_better || out.value == out.best) return out;
+  const auto noise = noise_band(view, ranked);
+  if (!noise || out.value < noise->band.low || out.value > noise->band.high) return std::nullopt;
   return out;
 }
 

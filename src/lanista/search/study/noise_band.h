@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "lanista/search/study/study_view.h"
@@ -38,5 +39,16 @@ struct NoiseBand {
 /// ranked, or the best trial violates a constraint or has NaN. All trials have the same validation rows, so two trials
 /// may differ by less than the band and still differ in truth.
 std::optional<NoiseBand> noise_band(const StudyView& view, const std::vector<RankingKey>& ranked);
+
+/// A baseline that the search did not beat.
+struct BaselineVerdict {
+  std::string name;        ///< Name of the baseline.
+  double value = 0;        ///< Its value of the first goal.
+  double best = 0;         ///< That of the best trial, or of the ensemble in best/ if it is better.
+  bool is_better = false;  ///< True: the baseline is better. False: it is worse, but within the noise band.
+};
+/// Returns the baseline with the best value of the first goal, if the best trial is not better by more than the noise.
+/// `ranked` is ranking_keys(view). nullopt: it is, nothing is ranked, or no baseline has the metric.
+std::optional<BaselineVerdict> baseline_verdict(const StudyView& view, const std::vector<RankingKey>& ranked);
 
 }  // namespace lanista::study

@@ -106,5 +106,43 @@ TEST(NoiseBand, IsDefinedForShareMetricsOnly) {
   EXPECT_FALSE(noise_band(StudyView(), {}).has_value());
 }
 
+// Of 100 rows 0.95 lies between 0.8882 and 0.9785.
+TEST(BaselineVerdict, NamesTheBestBaselineThatIsNotBeaten) {
+  StudyView view = view_of({0.90, 0.95}, 100);
+  const auto verdict = [&] { return baseline_verdict(view, ranking_keys(view)); };
+  EXPECT_FALSE(verdict()) << "no baseline";
+  view.baselines = {{"constant", {{"val_accuracy", 0.1}}}, {"linear", {{"val_loss", 0.1}}}};
+  EXPECT_FALSE(verdict());
+  view.baselines.push_back({"trees", {{"val_accuracy", 0.887}}});
+  EXPECT_FALSE(verdict()) << "below the noise";
+  view.baselines.back().metrics["val_accuracy"] = 0.889;
+  ASSERT_TRUE(verdict());
+  EXPECT_EQ(verdict()->name, "trees");
+  EXPECT_FALSE(verdict()->is_better);
+  EXPECT_EQ(verdict()->best, 0.95);
+  EXPECT_EQ(verdict()->value, 0.889);
+  view.baselines[0].metrics["val_accuracy"] = 0.96;
+  ASSERT_TRUE(verdict());
+  EXPECT_EQ(verdict()->name, "constant");
+  EXPECT_TRUE(verdict()->is_better);
+  view.ensemble = Ensemble{};
+  view.ensemble->validation["val_accuracy"] = 0.97;
+  ASSERT_TRUE(verdict());
+  EXPECT_FALSE(verdict()->is_better) << "the ensemble is better";
+  EXPECT_EQ(verdict()->best, 0.97);
+}
+
+TEST(BaselineVerdict, KnowsThatALossIsToBeSmall) {
+  StudyView view = view_of({0.9}, 100);  // its loss is 0.5
+  view.config.goals = {{false, "val_loss"}};
+  view.baselines = {{"linear", {{"val_loss", 0.6}}}};
+  EXPECT_FALSE(baseline_verdict(view, ranking_keys(view))) << "this goal has no noise band";
+  view.baselines[0].metrics["val_loss"] = 0.5;
+  ASSERT_TRUE(baseline_verdict(view, ranking_keys(view))) << "equal";
+  view.baselines[0].metrics["val_loss"] = 0.4;
+  ASSERT_TRUE(baseline_verdict(view, ranking_keys(view)));
+  EXPECT_TRUE(baseline_verdict(view, ranking_keys(view))->is_better);
+}
+
 }  // namespace
 }  // namespace lanista::study

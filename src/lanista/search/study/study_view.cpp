@@ -155,13 +155,15 @@ std::optional<RankingKey> joint_ranking_key(const StudyConfig& config, const std
   const TrainingCounts tally = training_counts_of(trainings);
   if (!trainings_done(config, tally)) return std::nullopt;
   const OutcomeKind kind = joint_outcome(config, tally);
-  if (kind != OutcomeKind::kSucceeded && kind != OutcomeKind::kStopped) return std::nullopt;
+  const bool is_incomplete = kind == OutcomeKind::kCancelled && config.data.rules > kFirstRules;
+  if (kind != OutcomeKind::kSucceeded && kind != OutcomeKind::kStopped && !is_incomplete) return std::nullopt;
   std::int64_t ranked = 0;
   std::optional<RankingKey> best;
   for (const TrialView* trial : trainings) {
     if (!ranks(*trial, *trial->outcome)) continue;
     ++ranked;
     RankingKey own = standing(config, *trial);
+    own.is_incomplete = is_incomplete;
     if (!best || own < *best) best = std::move(own);
   }
   if (ranked < 2) return best;
@@ -171,7 +173,9 @@ std::optional<RankingKey> joint_ranking_key(const StudyConfig& config, const std
   for (const Measurement& m : joint) together.push_back(&m);
   const auto named = std::find_if(trainings.begin(), trainings.end(),
                                   [&](const TrialView* trial) { return trial->id == best->trial; });
-  return comparable_outcome(config, average(config, together), **named);
+  RankingKey out = comparable_outcome(config, average(config, together), **named);
+  out.is_incomplete = is_incomplete;
+  return out;
 }
 
 std::vector<RankingKey> ranking_keys(const StudyView& view) {
@@ -203,7 +207,7 @@ std::vector<TrialId> pareto_front(const std::vector<RankingKey>& ranked) {
   for (const RankingKey& s : ranked) {
     std::vector<double>& point = points.emplace_back();
     for (const auto& [lost, loss] : s.losses) point.push_back(lost ? std::numeric_limits<double>::infinity() : loss);
-    violations.push_back(s.violation);
+    violations.push_back(s.is_incomplete ? std::numeric_limits<double>::infinity() : s.violation);
   }
   const std::vector<std::int64_t> fronts = non_dominated_ranks(points, violations);
   std::vector<TrialId> out;

@@ -166,6 +166,9 @@ const Measurement& result_of(const StudyConfig& config, const TrialView& trial);
 /// The key by which finished trials are compared; smaller is better. Members count in their order: the next one decides
 /// only if those before are equal.
 struct RankingKey {
+  /// True: a training of the proposal was cancelled, so its average misses some folds or repetitions. It is ranked
+  /// after all complete proposals. The first rules of studies rank it as complete, or not at all.
+  bool is_incomplete = false;
   double violation = 0;  ///< Sum of the violations of all constraints; 0: all satisfied.
   /// One entry for each goal, in order: {false, loss}, where a smaller loss is better. NaN or a missing metric is
   /// {true, 0}, the worst value.

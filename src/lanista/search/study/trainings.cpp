@@ -51,6 +51,7 @@ OutcomeKind joint_outcome(const StudyConfig& config, const TrainingCounts& tally
   if (tally.duplicate > 0) return OutcomeKind::kDuplicate;
   if (tally.failed > config.strategy.retry) return OutcomeKind::kFailed;
   if (tally.implied > 0) return OutcomeKind::kPrunedByRule;
+  if (tally.cancelled > 0 && config.data.rules > kFirstRules) return OutcomeKind::kCancelled;
   if (tally.stopped > 0) return OutcomeKind::kStopped;
   return tally.cancelled > 0 ? OutcomeKind::kCancelled : OutcomeKind::kSucceeded;
 }

@@ -78,15 +78,19 @@ function packageText() {
 }
 
 // A sentence that compares the winner with the best baseline.
-function baselineText(best) {
-  const goal = study.goals[0].metric, value = goalColumn(0).at(best);
-  const levels = baselineLevels(goal).filter((level) => Number.isFinite(level.value));
-  if (levels.length === 0 || !Number.isFinite(value)) return "";
-  const top = levels.reduce((a, b) => better(0, b.value, a.value) ? b : a);
-  const name = {constant: "The same prediction for every row", linear: "A linear model"}[top.name] ?? top.name;
-  return better(0, value, top.value) ?
-      ` ${name} reaches ${fixed(top.value)}.` :
-      ` That is not better than a baseline: ${name[0].toLowerCase()}${name.slice(1)} reaches ${fixed(top.value)}.`;
+function baselineText() {
+  const levels = baselineLevels(study.goals[0].metric).filter((level) => Number.isFinite(level.value));
+  if (levels.length === 0) return "";
+  const top = study.unbeaten ? {name: study.unbeaten.baseline, value: real(study.unbeaten.value)} :
+                               levels.reduce((a, b) => better(0, b.value, a.value) ? b : a);
+  const name = {
+    constant: "the same prediction for every row",
+    linear: "a linear model",
+    trees: "boosted trees",
+  }[top.name] ?? top.name;
+  const reach = `${name} ${top.name === "trees" ? "reach" : "reaches"} ${fixed(top.value)}.`;
+  if (!study.unbeaten) return ` ${reach[0].toUpperCase()}${reach.slice(1)}`;
+  return ` That is not better than a baseline${study.unbeaten.better ? "" : ", within the noise"}: ${reach}`;
 }
 
 // One sentence with the main result.
@@ -108,7 +112,7 @@ function resultText() {
   const lead = study.winner ? `The best of ${all} is ` : `So far the best of ${all} is `;
   return [
     lead, trialLink(trials.id[best]), `, with `, isolated(goals), test && [" and, on the test part, ", isolated(test)],
-    ".", baselineText(best)
+    ".", baselineText()
   ];
 }
 

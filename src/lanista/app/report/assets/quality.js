@@ -59,7 +59,7 @@ function baselineTable(best) {
   if (study.baselines.length === 0 || metrics.length === 0) return null;
   const cell = (value) => el("td", {class: "number"}, Number.isNaN(value) ? "–" : fixed(value));
   const row = (name, of) => el("tr", {}, el("th", {scope: "row"}, name), metrics.map((m) => cell(of(m))));
-  const words = {constant: "the same prediction for every row", linear: "a linear model"};
+  const words = {constant: "the same prediction for every row", linear: "a linear model", trees: "boosted trees"};
   return el(
       "div", {class: "scroll after"},
       el("table", {class: "plain-table"},
