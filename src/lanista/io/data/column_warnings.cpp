@@ -1,8 +1,13 @@
 #include "lanista/io/data/column_warnings.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
 #include <optional>
+#include <set>
 #include <string_view>
+#include <utility>
 
 namespace lanista::data {
 namespace {
@@ -36,8 +41,8 @@ std::string odd_cells_warning(const Table& table, std::size_t column) {
   if (!odd || (present - numbers) * kOnceIn > present) return {};
   const std::string text(table.text(*odd, column).substr(0, 64));
   return std::to_string(numbers) + " of " + std::to_string(present) + " values are numbers, but " +
-         table.row_location(*odd) + " holds \"" + text + "\"; correct it, or missing=" + text +
-         " if it means that there is no value, or categorical=" + table.header()[column] +
+         table.row_location(*odd) + " holds \"" + text + "\"; correct it, or missing=" + escaped(text) +
+         " if it means that there is no value, or categorical=" + column_in_option(table.header(), column) +
          " if the numbers are categories";
 }
 
@@ -89,17 +94,16 @@ std::string text_column_warning(const Table& table, std::size_t column) {
     }
   }
   if (!first_mismatch(table, column, [](std::string_view text) { return parse_date(text).has_value(); })) {
-    return "these look like dates" + such + "dates=" + table.header()[column] + " reads them";
+    return "these look like dates" + such + "dates=" + column_in_option(table.header(), column) + " reads them";
   }
   if (table.notation().rules > study::kFirstRules) {
     if (!first_mismatch(table, column, is_slash_date)) {
-      return "these look like dates" + such +
-             "day and month have no known order: write them as 2024-01-31, or drop=" + table.header()[column] +
-             " leaves the column out";
+      return "these look like dates" + such + "day and month have no known order: write them as 2024-01-31, or drop=" +
+             column_in_option(table.header(), column) + " leaves the column out";
     }
     if (!first_mismatch(table, column, has_number_with_text)) {
       return "these look like numbers with a text around them" + such +
-             "write the numbers alone, or drop=" + table.header()[column] + " leaves the column out";
+             "write the numbers alone, or drop=" + column_in_option(table.header(), column) + " leaves the column out";
     }
   }
   return odd_cells_warning(table, column);
@@ -109,7 +113,48 @@ std::string identifier_warning(const Table& table, std::size_t column, std::int6
   constexpr std::int64_t kFewest = 20;
   if (table.notation().rules == study::kFirstRules || present < kFewest || unique < present) return {};
   return "all " + std::to_string(present) +
-         " values differ, as those of an identifier do; drop=" + table.header()[column] + " leaves the column out";
+         " values differ, as those of an identifier do; drop=" + column_in_option(table.header(), column) +
+         " leaves the column out";
+}
+
+std::string counter_warning(const Table& table, std::size_t column, const std::vector<double>& numbers) {
+  constexpr std::size_t kFewest = 20;
+  constexpr std::array<std::string_view, 4> kOfIndices{"", "index", "level_0", "rownames"};
+  if (table.notation().rules == study::kFirstRules || numbers.empty()) return {};
+  const std::string& name = table.header()[column];
+  const std::string option = column_in_option(table.header(), column);
+  if (name.empty() && std::ranges::all_of(numbers, [](double x) { return std::isnan(x); })) {
+    return "it holds no value, as after a separator at the end of each line; drop=" + option + " leaves it out";
+  }
+  const double first = numbers.front() - static_cast<double>(table.row_in_file(0));
+  bool counts = first == 0 || first == 1;
+  std::set<double> different;
+  for (std::size_t row = 0; row < numbers.size(); ++row) {
+    counts &= numbers[row] == first + static_cast<double>(table.row_in_file(row));
+    const bool is_whole = numbers[row] == std::floor(numbers[row]);
+    if (is_whole && std::cmp_equal(different.size(), row)) different.insert(numbers[row]);
+  }
+  const bool has_index_name = std::ranges::find(kOfIndices, name) != kOfIndices.end() || name.starts_with("Unnamed: ");
+  const bool is_index = has_index_name && numbers.size() > 1 && (counts || different.size() == numbers.size());
+  if (!is_index && (!counts || numbers.size() < kFewest)) return {};
+  return std::string(counts ? "it counts the rows" : "each row has another whole number") +
+         ", as the index that pandas writes, so that a model may learn the order of the file; drop=" + option +
+         " leaves it out, numeric=" + option + " keeps it without this warning";
+}
+
+std::string case_warning(const std::vector<std::string>& names) {
+  const auto lower = [](std::string text) {
+    for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    return text;
+  };
+  std::map<std::string, const std::string*> first;
+  for (const std::string& name : names) {
+    const auto [it, is_new] = first.emplace(lower(name), &name);
+    if (is_new) continue;
+    return "\"" + *it->second + "\" and \"" + name +
+           "\" differ in upper and lower case alone; write them alike if they mean the same";
+  }
+  return {};
 }
 
 std::string code_column_warning(const Table& table, std::size_t column) {
@@ -119,7 +164,7 @@ std::string code_column_warning(const Table& table, std::size_t column) {
   const auto code = first_mismatch(table, column, plain);
   if (!code) return {};
   return "numbers such as \"" + std::string(table.text(*code, column).substr(0, 64)) +
-         "\" look like codes; categorical=" + table.header()[column] + " takes them as such";
+         "\" look like codes; categorical=" + column_in_option(table.header(), column) + " takes them as such";
 }
 
 }  // namespace lanista::data

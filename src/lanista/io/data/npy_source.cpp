@@ -31,7 +31,7 @@ std::string keys_of(const std::vector<Tensor>& arrays) {
 const Tensor* find_array(const std::vector<Tensor>& arrays, const std::optional<std::string>& requested,
                          const std::vector<std::string>& default_names, std::size_t default_index,
                          std::size_t expected) {
-  for (const std::string& name : requested ? std::vector<std::string>{*requested} : default_names) {
+  for (const std::string& name : requested ? std::vector{*requested, unescaped(*requested)} : default_names) {
     const auto it = std::ranges::find(arrays, name, &Tensor::name);
     if (it != arrays.end()) return &*it;
   }

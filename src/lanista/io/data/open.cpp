@@ -2,6 +2,7 @@
 #include <iterator>
 #include <utility>
 
+#include "lanista/io/data/column_warnings.h"
 #include "lanista/io/data/dataset.h"
 #include "lanista/io/data/fold_assignment.h"
 #include "lanista/io/data/origin.h"
@@ -139,6 +140,11 @@ Result<Opened> open_split(const study::DataConfig& config, const std::string& fo
     auto encoded = encode(*found.columns, seen, config, found.raw);
     if (!encoded) return with_file(encoded.error(), path);
     found.columns.reset();
+  }
+  if (config.rules > study::kFirstRules && found.raw.spec.vocab == 0) {
+    if (const std::string warning = case_warning(found.raw.spec.labels); !warning.empty()) {
+      found.raw.data_warnings.push_back("classes " + warning);
+    }
   }
   limit_feature_columns(out.splits.size(), found.raw);
   if (has_origins(config)) fit_origins(found.raw, seen, config);

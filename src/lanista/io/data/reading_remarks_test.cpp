@@ -6,7 +6,10 @@
 #include "lanista/io/data/catalog.h"
 #include "lanista/io/data/columns.h"
 #include "lanista/io/data/dataset.h"
+#include "lanista/io/data/export.h"
 #include "lanista/io/data/raw_input.h"
+#include "lanista/io/data/source.h"
+#include "lanista/io/data/undefined_metrics.h"
 #include "lanista/io/formats/npy.h"
 #include "support/io/data/test_support.h"
 
@@ -114,6 +117,228 @@ TEST_F(ReadingRemarks, WideArraysShareOneScale) {
   ASSERT_TRUE(set.ok()) << set.error().text();
   EXPECT_EQ(set->spec().normalization.mean.size(), 1U);
   EXPECT_TRUE(mentions(warnings(set), "100001 features have one mean and one deviation in common")) << warnings(set);
+}
+
+TEST_F(ReadingRemarks, ColumnsThatCountRowsAreNamed) {
+  const auto counting = [&](const std::string& name, int first, int count, int step = 1) {
+    return rows(name + ",x,y", count, [&](int i) {
+      return std::to_string(first + i * step % count) + "," + std::to_string(i * 7 % 5) + ".5";
+    });
+  };
+  const std::string unnamed = warnings(table(counting("", 0, 30)));
+  EXPECT_TRUE(mentions(unnamed, "column 0, which has no name: it counts the rows")) << unnamed;
+  EXPECT_TRUE(mentions(unnamed, "drop=0 leaves it out")) << unnamed;
+  EXPECT_TRUE(mentions(warnings(table(counting("", 0, 30, 7))), "another whole number"));
+  EXPECT_TRUE(mentions(warnings(table(counting("Unnamed: 0", 5, 8))), "drop=Unnamed: 0 leaves it out"));
+  EXPECT_TRUE(mentions(warnings(table(counting("index", 1, 8))), "column \"index\": it counts the rows"));
+  EXPECT_TRUE(mentions(warnings(table(counting("no", 1, 30))), "column \"no\": it counts the rows"));
+  for (const std::string& silent :
+       {warnings(table(counting("no", 1, 19))), warnings(table(counting("no", 2, 30))),
+        warnings(table(counting("no", 0, 30, 7))), warnings(table(counting("", 0, 30), "?drop=0")),
+        warnings(table(counting("", 0, 30), "?numeric=0")),
+        warnings(table(counting("", 0, 30), "", study::kFirstRules))}) {
+    EXPECT_EQ(silent, "");
+  }
+}
+
+TEST_F(ReadingRemarks, CountersRestartInATestFile) {
+  const auto text = rows("id,x,y", 30, [](int i) { return std::to_string(i) + "," + std::to_string(i % 3) + ".5"; });
+  write("test.csv", text);
+  EXPECT_TRUE(mentions(warnings(table(text, "?test=test.csv")), "column \"id\": it counts the rows"));
+}
+
+TEST_F(ReadingRemarks, NewRowsWithoutTheUnnamedColumnAreExplained) {
+  const auto set =
+      table(rows(",x,y", 30, [](int i) { return std::to_string(i) + "," + std::to_string(i % 3) + ".5"; }));
+  ASSERT_TRUE(set.ok());
+  write("new.csv", "x\n1.5\n");
+  const auto raw = read_raw(set->spec(), folder_ + "/new.csv", real_file_system());
+  ASSERT_FALSE(raw.ok());
+  EXPECT_TRUE(mentions(raw.error().message, "which has no name in the data set")) << raw.error().message;
+}
+
+TEST_F(ReadingRemarks, SpellingsOfBooleansAreOneValueEach) {
+  const Names mixed{"FALSE", "TRUE", "false", "true", "True", "NA"};
+  const auto text = [](const Names& cells) {
+    return rows("x,b,y", 60, [&](int i) {
+      return std::to_string(i % 7) + ".5," + cells[static_cast<std::size_t>(i) * 5 / 3 % cells.size()];
+    });
+  };
+  const auto columns = [](const Result<Dataset>& set) {
+    return set.ok() ? *parse_columns(set->spec().schema.at("columns")) : std::vector<Column>(2);
+  };
+  EXPECT_EQ(columns(table(text(mixed)))[1].categories, (Names{"False", "True"}));
+  EXPECT_EQ(columns(table(text(mixed)))[1].unique, 2);
+  EXPECT_EQ(columns(table(text({"TRUE", "FALSE"})))[1].categories, (Names{"FALSE", "TRUE"}));
+  EXPECT_EQ(columns(table(text({"true", "TRUE", "yes"})))[1].categories, (Names{"TRUE", "true", "yes"}));
+  EXPECT_EQ(columns(table(text(mixed), "", study::kFirstRules))[1].categories.size(), 5U);
+  write("s.json", R"({"columns": [{"name": "b", "kind": "category", "categories": ["true", "false"]}],
+                      "target": {"name": "y"}})");
+  const auto declared = table(text(mixed), "?schema=s.json");
+  ASSERT_TRUE(declared.ok()) << declared.error().text();
+  EXPECT_EQ(columns(declared)[0].unique, 2);
+
+  const auto set = table(text({"True", "False"}));
+  write("new.csv", "x,b\n1,TRUE\n1,false\n1,yes\n");
+  const auto raw = read_raw(set->spec(), folder_ + "/new.csv", real_file_system());
+  ASSERT_TRUE(raw.ok()) << raw.error().text();
+  EXPECT_EQ(raw->unknown, 1);
+  EXPECT_EQ(raw->features[1], 0);
+  EXPECT_EQ(raw->features[2], 1);
+  EXPECT_EQ(raw->features[4], 1);
+}
+
+TEST_F(ReadingRemarks, ClassesAndGroupsOfBooleansAreUnified) {
+  const Names words{"TRUE", "False", "true", "FALSE"};
+  std::string text = "x,g,y\n";
+  for (std::size_t i = 0; i < 48; ++i) {
+    text += std::to_string(i % 7) + ".5," + words[i / 3 % 4] + "," + words[(i * 7 + i / 4) % 4] + "\n";
+  }
+  const auto set = table(text, "?drop=g");
+  ASSERT_TRUE(set.ok()) << set.error().text();
+  EXPECT_EQ(set->spec().labels, (Names{"False", "True"}));
+  write("new.csv", "x,y\n1,tRUE\n1,false\n");
+  const auto raw = read_raw(set->spec(), folder_ + "/new.csv", real_file_system());
+  ASSERT_TRUE(raw.ok()) << raw.error().text();
+  EXPECT_EQ(raw->labels, (std::vector<std::int32_t>{1, 0}));
+  EXPECT_EQ(table(text, "?drop=g", study::kFirstRules)->spec().labels.size(), 4U);
+  expect_refused(table(text, "?group=g"), "group");  // two groups are too few for three parts
+}
+
+TEST_F(ReadingRemarks, NamesThatDifferInCaseHaveAWarning) {
+  const Names words{"yes", "YES", "no", "no"};
+  const auto text = rows("x,c,y", 48, [&](int i) {
+    return std::to_string(i % 7) + ".5," + words[static_cast<std::size_t>(i) * 3 / 2 % 4];
+  });
+  EXPECT_TRUE(mentions(warnings(table(text, "?drop=y&target=c")), "classes \"YES\" and \"yes\" differ in upper"));
+  EXPECT_TRUE(mentions(warnings(table(text)), "column \"c\": \"YES\" and \"yes\" differ in upper"));
+  EXPECT_EQ(warnings(table(text, "", study::kFirstRules)), "");
+}
+
+TEST_F(ReadingRemarks, CodesStandForSpecialCharacters) {
+  EXPECT_EQ(unescaped("b%26c%2cd%3f%25%zz%4%00"), "b&c,d?%%zz%4%00");
+  EXPECT_EQ(escaped("b&c,d%26"), "b%26c%2Cd%2526");
+  EXPECT_EQ(unescaped(escaped("b&c,d%26")), "b&c,d%26");
+  EXPECT_EQ(escaped("50%25 off"), "50%25 off");
+  const auto text = rows("\"x,1\",b&c,d%26e,y", 24, [](int i) {
+    return std::to_string(i % 7) + ".5," + std::to_string(i) + "," + std::to_string(i % 5);
+  });
+  const auto features = [](const Result<Dataset>& set) {
+    return set.ok() ? feature_names(set->spec()) : Names{set.error().message};
+  };
+  EXPECT_EQ(features(table(text, "?drop=b%26c")), (Names{"x,1", "d%26e"}));
+  EXPECT_EQ(features(table(text, "?drop=x%2C1,b%26c")), (Names{"d%26e"}));
+  EXPECT_EQ(features(table(text, "?drop=x,1")), (Names{"b&c", "d%26e"}));
+  EXPECT_EQ(features(table(text, "?drop=d%26e")), (Names{"x,1", "b&c"}));
+  EXPECT_TRUE(mentions(warnings(table(text)), "drop=b%26c leaves it out"));
+  expect_refused(table(text, "?drop=b&c"), "inside a name, & is written %26");
+  expect_refused(table(text, "?target=9"), "with the numbers 0 to 3");
+  write("q?x=1,2.csv", text);
+  EXPECT_TRUE(get("csv:q%3Fx=1,2.csv?target=y").ok());
+  write("q%3Fx=1.csv", text);
+  EXPECT_TRUE(get("csv:q%3Fx=1.csv?target=y").ok());
+  expect_refused(get("csv:q?x=1,2.csv?target=y"), "? is written %3F");
+  const auto prefixed = [](const std::string& path) { return "/R&D, all/" + path; };
+  EXPECT_EQ(map_paths("csv:q%3F.csv?test=t.csv&target=y", prefixed),
+            "csv:/R&D, all/q%3F.csv?test=/R%26D, all/t.csv&target=y");
+  EXPECT_EQ(map_paths("npy:x.npy,y.npy", prefixed), "npy:/R&D%2C all/x.npy,/R&D%2C all/y.npy");
+}
+
+TEST_F(ReadingRemarks, BlanksAroundNamesAreNoPartOfThem) {
+  const auto text = rows("a, b, y", 24, [](int i) { return std::to_string(i % 7) + ".5, " + std::to_string(i % 5); });
+  const auto set = table(text, "?target=y");
+  ASSERT_TRUE(set.ok()) << set.error().text();
+  write("new.csv", "b,a\n1,2\n");
+  EXPECT_TRUE(read_raw(set->spec(), folder_ + "/new.csv", real_file_system()).ok());
+}
+
+TEST_F(ReadingRemarks, UnknownKeysOfASchemaAreRefused) {
+  const auto text = rows("a,b,y", 24, [](int i) { return std::to_string(i % 7) + ".5," + std::to_string(i % 5); });
+  const auto with = [&](const std::string& schema, std::int64_t rules = study::kLatestRules) {
+    write("s.json", schema);
+    return table(text, "?schema=s.json", rules);
+  };
+  const std::string a = R"([{"name": "a", "kind": "number"}])", y = R"({"name": "y"})";
+  const std::string misspelled = "{\"columns\": " + a + ", \"target\": {\"name\": \"y\", \"knid\": \"classes\"}}";
+  expect_refused(with(misspelled), "the target: unknown key \"knid\", did you mean \"kind\"?");
+  EXPECT_TRUE(with(misspelled, study::kFirstRules).ok());
+  expect_refused(with("{\"columns\": " + a + ", \"target\": " + y + ", \"extra\": 1}"), "unknown key \"extra\"");
+  expect_refused(with(R"({"columns": [{"name": "a", "kind": "number", "sclae": 7}], "target": )" + y + "}"),
+                 "column \"a\": unknown key \"sclae\"");
+  expect_refused(with(R"({"columns": [{"name": "a", "kind": "number", "scale": 7}], "target": )" + y + "}"),
+                 "\"scale\" is computed from the rows");
+  const auto set = table(text);
+  EXPECT_TRUE(with(set->spec().schema.dump()).ok());
+}
+
+TEST_F(ReadingRemarks, SeparatorsAreFoundOrNamed) {
+  const auto with = [](char separator, const std::string& first = "") {
+    std::string text = rows("a,b,y", 24, [](int i) { return std::to_string(i % 7) + ".5," + std::to_string(i % 5); });
+    std::ranges::replace(text, ',', separator);
+    return first + text;
+  };
+  EXPECT_TRUE(table(with('|')).ok());
+  EXPECT_FALSE(table(with('|'), "", study::kFirstRules).ok());
+  EXPECT_TRUE(table(with(';', "sep=;\r\n")).ok());
+  EXPECT_TRUE(table(with('\t', "\"sep=\t\"\n"), "?sep=tab").ok());
+  expect_refused(table(with(' ')), "sep=space reads cells between blanks");
+  expect_refused(table(with(':')), "sep=: names what stands between cells");
+  const auto joined = table("  a   b  y  \n" + with(' ').substr(6) + "  7   1  a", "?sep=space");
+  ASSERT_TRUE(joined.ok()) << joined.error().text();
+  EXPECT_EQ(joined->spec().rows, 25);
+  expect_refused(table(with(',', "# made by a tool\n")), "lines that begin with # are not left out");
+  EXPECT_TRUE(mentions(warnings(table(with(',', "#"))), "begins with # and is read as names"));
+  expect_refused(table("PK\x03\x04 and more \xFF"), "packed with zip; unpack it");
+  expect_refused(table("PK\x03\x04 [Content_Types].xml \xFF"), "save the sheet as CSV");
+  expect_refused(table("\xFD"
+                       "7zXZ\xFF"),
+                 "packed with xz");
+  expect_refused(table("a,b,\n1,2,\n2,3,\n"), "target=NAME names another column");
+}
+
+TEST_F(ReadingRemarks, PartsWithoutAClassAreNamed) {
+  std::string text = "a,g,y\n";
+  for (int i = 0; i < 120; ++i) {
+    text += std::to_string(i % 7) + ".5,p" + std::to_string(i % 5) + (i % 5 < 2 ? ",yes\n" : ",no\n");
+  }
+  const auto set = table(text, "?group=g");
+  ASSERT_TRUE(set.ok()) << set.error().text();
+  std::string found;
+  for (const std::string& warning : part_class_warnings(*set)) found += warning + "\n";
+  EXPECT_TRUE(mentions(found, "the test part has rows of class \"")) << found;
+  EXPECT_TRUE(mentions(found, "alone, so a constant prediction is right")) << found;
+  EXPECT_TRUE(part_class_warnings(*table(text, "?group=g", study::kFirstRules)).empty());
+  EXPECT_TRUE(part_class_warnings(*table(text, "?drop=g")).empty());
+
+  std::string sorted = "t,x,y\n";
+  for (int i = 0; i < 120; ++i) {
+    sorted += std::to_string(i) + "," + std::to_string(i % 7) +
+              (i < 40   ? ",a\n"
+               : i < 80 ? ",b\n"
+               : i % 2  ? ",c\n"
+                        : ",b\n");
+  }
+  const auto in_time = table(sorted, "?order=t");
+  const auto lacking = part_class_warnings(*in_time);
+  ASSERT_EQ(lacking.size(), 3U);
+  EXPECT_TRUE(mentions(lacking[0], "the training part has no row of class \"c\"")) << lacking[0];
+  EXPECT_TRUE(mentions(lacking[1], "the validation part has no row of class \"a\"")) << lacking[1];
+}
+
+TEST_F(ReadingRemarks, ExportKeepsNamesAndShortNumbers) {
+  const auto text = rows("area,when,y", 24, [](int i) {
+    return "0." + std::to_string(346 + i) + ",17000000" + std::to_string(10 + i) + ".25";
+  });
+  study::DataConfig config;
+  write("t.csv", text);
+  config.source = "csv:t.csv";
+  auto raw = open_raw(config, folder_, real_file_system());
+  ASSERT_TRUE(raw.ok()) << raw.error().text();
+  const auto set = Dataset::make(std::move(raw->first), std::move(raw->second), "none", "raw");
+  ASSERT_FALSE(set->spec().origin.empty());
+  const auto files = export_rows(*set, {0, 1}, ExportFormat::kCsv);
+  ASSERT_TRUE(files.ok());
+  EXPECT_EQ(files->at("data.csv"), "area,when,y\r\n0.346,1700000010.25,a\r\n0.347,1700000011.25,a\r\n");
 }
 
 }  // namespace
