@@ -1,4 +1,4 @@
-// Tables as programs write them: indices, booleans, names with special characters, separators. And what users are told.
+// Tables as programs write them: indices, booleans, names with special characters, separators; and warnings for users.
 #include <gtest/gtest.h>
 
 #include <algorithm>
