@@ -27,8 +27,8 @@ bool holds_text(const Table& table, std::size_t column) {
 std::vector<std::string> names_in_options(const Source& source) {
   std::vector<std::string> out;
   for (const char* option : {"target", "drop", "numeric", "categorical", "dates", "group", "order", "weight"}) {
-    for (std::string& name : split_at_commas(source.value(option).value_or(""))) {
-      if (!name.empty()) out.push_back(std::move(name));
+    for (const std::string& name : split_at_commas(source.value(option).value_or(""))) {
+      if (!name.empty()) out.push_back(unescaped(name));
     }
   }
   return out;
