@@ -27,6 +27,13 @@ bool written_with(const Table& table, std::size_t column, char decimal) {
   return !first_mismatch(table, column, [&](std::string_view text) { return notation.number(text).has_value(); });
 }
 
+/// The first value that is not a number, for messages. Precondition: the column has one.
+std::string such_as(const Table& table, std::size_t column) {
+  const std::size_t shown =
+      *first_mismatch(table, column, [&](std::string_view text) { return table.number(text).has_value(); });
+  return " such as \"" + std::string(table.text(shown, column).substr(0, 64)) + "\"; ";
+}
+
 /// The warning for a column of numbers with a few texts.
 std::string odd_cells_warning(const Table& table, std::size_t column) {
   constexpr std::size_t kOnceIn = 10;  // a tenth of texts may be a mistake
@@ -80,19 +87,19 @@ bool has_number_with_text(std::string_view text) {
 
 }  // namespace
 
+std::string decimal_warning(const Table& table, std::size_t column) {
+  if (table.notation().decimal != 0) return {};
+  const bool point = written_with(table, column, '.'), comma = written_with(table, column, ',');
+  if (!point && !comma) return {};
+  return "these look like numbers" + such_as(table, column) +
+         (point && comma ? "decimal=. or decimal=, declares how they are read"
+          : point        ? "decimal=. reads them"
+                         : "decimal=, reads them");
+}
+
 std::string text_column_warning(const Table& table, std::size_t column) {
-  const std::size_t shown =
-      *first_mismatch(table, column, [&](std::string_view text) { return table.number(text).has_value(); });
-  const std::string such = " such as \"" + std::string(table.text(shown, column).substr(0, 64)) + "\"; ";
-  if (table.notation().decimal == 0) {
-    const bool point = written_with(table, column, '.'), comma = written_with(table, column, ',');
-    if (point || comma) {
-      return "these look like numbers" + such +
-             (point && comma ? "decimal=. or decimal=, declares how they are read"
-              : point        ? "decimal=. reads them"
-                             : "decimal=, reads them");
-    }
-  }
+  if (std::string warning = decimal_warning(table, column); !warning.empty()) return warning;
+  const std::string such = such_as(table, column);
   if (!first_mismatch(table, column, [](std::string_view text) { return parse_date(text).has_value(); })) {
     return "these look like dates" + such + "dates=" + column_in_option(table.header(), column) + " reads them";
   }
@@ -148,13 +155,17 @@ std::string case_warning(const std::vector<std::string>& names) {
     return text;
   };
   std::map<std::string, const std::string*> first;
+  std::string pairs;
+  std::size_t count = 0;
+  constexpr std::size_t kShown = 4;
   for (const std::string& name : names) {
     const auto [it, is_new] = first.emplace(lower(name), &name);
-    if (is_new) continue;
-    return "\"" + *it->second + "\" and \"" + name +
-           "\" differ in upper and lower case alone; write them alike if they mean the same";
+    if (is_new || ++count > kShown) continue;
+    pairs += (pairs.empty() ? "\"" : ", \"") + *it->second + "\" and \"" + name + "\"";
   }
-  return {};
+  if (count == 0) return {};
+  const std::string more = count > kShown ? " and " + std::to_string(count - kShown) + " more pairs" : "";
+  return pairs + more + " differ in upper and lower case alone; write them alike if they mean the same";
 }
 
 std::string code_column_warning(const Table& table, std::size_t column) {

@@ -12,6 +12,9 @@ namespace lanista::data {
 /// Empty: no warning. `column` is an index from 0. Precondition: a cell of the column is neither missing nor a number.
 std::string text_column_warning(const Table& table, std::size_t column);
 
+/// The part of text_column_warning() about numbers with a decimal comma or groups of digits, and its precondition.
+std::string decimal_warning(const Table& table, std::size_t column);
+
 /// A warning for the user if all values of a column of texts differ, as those of an identifier do. `present` and
 /// `unique` are its numbers of values and of different values. Empty: no warning, also with the first rules of studies.
 std::string identifier_warning(const Table& table, std::size_t column, std::int64_t present, std::int64_t unique);

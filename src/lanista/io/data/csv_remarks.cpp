@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "lanista/base/utf8.h"
+#include "lanista/io/data/column_warnings.h"
 
 namespace lanista::data {
 namespace {
@@ -151,6 +152,13 @@ void keep_na_texts(const TableRoles& roles, Table& table) {
     if (keeps) table.keep_na_in(column.index);
   }
   if (roles.by.group) table.keep_na_in(*roles.by.group);
+}
+
+std::string target_notation_warning(const TableRoles& roles, const Table& table) {
+  const std::size_t column = roles.targets.front();
+  if (roles.task != "auto" || roles.targets.size() > 1 || !holds_text(table, column)) return {};
+  const std::string warning = decimal_warning(table, column);
+  return warning.empty() ? warning : "target \"" + table.header()[column] + "\": " + warning;
 }
 
 std::string drop_rows_without_target(const TableRoles& roles, Table& table) {

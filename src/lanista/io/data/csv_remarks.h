@@ -37,6 +37,9 @@ void unify_booleans(const TableRoles& roles, Table& table);
 /// Lets columns of texts keep the texts of keep_na= as values. In columns of numbers or dates they are missing values.
 void keep_na_texts(const TableRoles& roles, Table& table);
 
+/// A warning if a target without a declared kind is texts that are numbers in another notation; else empty.
+std::string target_notation_warning(const TableRoles& roles, const Table& table);
+
 /// Drops the rows without a target. The result has for users how many are dropped, of how many, and what their cells
 /// hold; it is empty if all rows have a target.
 std::string drop_rows_without_target(const TableRoles& roles, Table& table);

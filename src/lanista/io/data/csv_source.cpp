@@ -311,8 +311,10 @@ Result<LoadedRows> read_csv(const ReadRequest& request) {
     if (!dropped.empty()) error.message += "; " + dropped;
     return with_file(std::move(error), path);
   }
-  if (!target->decision.empty() && request.rules > study::kFirstRules) {
-    found.raw.decisions.push_back({"target", target->decision});
+  if (request.rules > study::kFirstRules) {
+    if (!target->decision.empty()) found.raw.decisions.push_back({"target", target->decision});
+    const std::string warning = target_notation_warning(roles, table);
+    if (!warning.empty()) found.raw.data_warnings.push_back(warning);
   }
   if (roles.weight) {
     auto weights = read_weights(table, *roles.weight);

@@ -206,12 +206,22 @@ TEST_F(ReadingRemarks, ClassesAndGroupsOfBooleansAreUnified) {
 }
 
 TEST_F(ReadingRemarks, NamesThatDifferInCaseHaveAWarning) {
-  const Names words{"yes", "YES", "no", "no"};
+  const Names words{"yes", "YES", "no", "NO"};
   const auto text = rows("x,c,y", 48, [&](int i) {
     return std::to_string(i % 7) + ".5," + words[static_cast<std::size_t>(i) * 3 / 2 % 4];
   });
-  EXPECT_TRUE(mentions(warnings(table(text, "?drop=y&target=c")), "classes \"YES\" and \"yes\" differ in upper"));
-  EXPECT_TRUE(mentions(warnings(table(text)), "column \"c\": \"YES\" and \"yes\" differ in upper"));
+  EXPECT_TRUE(mentions(warnings(table(text, "?drop=y&target=c")),
+                       "classes \"NO\" and \"no\", \"YES\" and \"yes\" differ in upper"));
+  EXPECT_TRUE(mentions(warnings(table(text)), "column \"c\": \"NO\" and \"no\", \"YES\" and \"yes\" differ in upper"));
+  EXPECT_EQ(warnings(table(text, "", study::kFirstRules)), "");
+}
+
+TEST_F(ReadingRemarks, TargetsInAnotherNotationHaveAWarning) {
+  std::string text = "x;y\n";
+  for (int i = 0; i < 48; ++i) text += std::to_string(i % 7) + ";" + std::to_string(i % 9) + ",5\n";
+  EXPECT_TRUE(
+      mentions(warnings(table(text)), "target \"y\": these look like numbers such as \"0,5\"; decimal=, reads"));
+  for (const std::string option : {"?decimal=,", "?task=classes"}) EXPECT_EQ(warnings(table(text, option)), "");
   EXPECT_EQ(warnings(table(text, "", study::kFirstRules)), "");
 }
 
@@ -233,6 +243,8 @@ TEST_F(ReadingRemarks, CodesStandForSpecialCharacters) {
   EXPECT_TRUE(mentions(warnings(table(text)), "drop=b%26c leaves it out"));
   expect_refused(table(text, "?drop=b&c"), "inside a name, & is written %26");
   expect_refused(table(text, "?target=9"), "with the numbers 0 to 3");
+  expect_refused(table(text, "?drop=x,2,b%26c"), "inside a name, a comma is written %2C");
+  expect_refused(table(text, "?target=b%26d"), "did you mean \"b%26c\"?");
   write("q?x=1,2.csv", text);
   EXPECT_TRUE(get("csv:q%3Fx=1,2.csv?target=y").ok());
   write("q%3Fx=1.csv", text);

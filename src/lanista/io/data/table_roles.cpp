@@ -102,7 +102,12 @@ Result<std::vector<std::size_t>> find_listed_columns(const std::vector<std::stri
   for (const std::string& name : split_at_commas(names)) {
     const auto column = find_column(header, name);
     if (!column) {
-      if (std::ranges::count(header, names) != 1) return column.error();
+      if (std::ranges::count(header, names) != 1) {
+        Error error = column.error();
+        const auto has_comma = [](const std::string& other) { return other.find(',') != std::string::npos; };
+        if (std::ranges::any_of(header, has_comma)) error.message += "; inside a name, a comma is written %2C";
+        return error;
+      }
       return std::vector{static_cast<std::size_t>(std::ranges::find(header, names) - header.begin())};
     }
     out.push_back(*column);
@@ -166,8 +171,9 @@ Result<std::size_t> find_column(const std::vector<std::string>& header, const st
     if (const auto found = index_of_name(header, name)) return *found;
   }
   const std::string nearest = nearest_name(requested, header);
-  return refuse("no column \"" + requested + "\"" + (nearest.empty() ? "" : ", did you mean \"" + nearest + "\"?") +
-                "; there are " + std::to_string(header.size()) + " columns, with the numbers 0 to " + last);
+  return refuse("no column \"" + requested + "\"" +
+                (nearest.empty() ? "" : ", did you mean \"" + escaped(nearest) + "\"?") + "; there are " +
+                std::to_string(header.size()) + " columns, with the numbers 0 to " + last);
 }
 
 std::string column_in_option(const std::vector<std::string>& header, std::size_t column) {
