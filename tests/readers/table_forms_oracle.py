@@ -2,11 +2,11 @@
 
 COUNT random tables of each kind are read by `lanista data check --json`:
 
-- arrays [rows, columns]: means and deviations of each column are those of numpy, and those of the same table as CSV;
-- columns and classes of booleans in several spellings: their categories and classes are the values of pandas;
-- separators: a table with '|', ';', tabs, blanks or a line "sep=;" has the hash of the same table with commas;
-- names with special characters: drop=, with names as urllib quotes them, leaves out these columns and no others;
-- indices, as to_csv writes them: exactly the tables with one have a warning that names drop=.
+- Arrays [rows, columns]. Means and deviations of each column are those of numpy. The same table as CSV has the same.
+- Booleans in several spellings. Categories and classes are the values of pandas.
+- Separators: '|', ';', tabs, blanks, a line "sep=;". The hash is that of the same table with commas.
+- Names with special characters. drop= with names as urllib quotes them leaves out these columns and no others.
+- Indices, as to_csv writes them. Exactly the tables with one have a warning that names drop=.
 """
 import io
 import sys
@@ -60,7 +60,7 @@ def check_arrays(lanista, rng):
     if report is None or table is None:
         return [f"{error}{table_error}: {x.dtype} {x.shape}"]
     faults = []
-    # A mean in double loses digits of columns whose deviation is small.
+    # A mean in double loses digits of columns with a small deviation.
     train = x[lanista.rows("npz:t.npz", "train")].astype(np.longdouble)
     means, spans = train.mean(axis=0).astype(np.float64), train.std(axis=0).astype(np.float64)
     constant = train.min(axis=0) == train.max(axis=0)
@@ -110,7 +110,8 @@ def check_booleans(lanista, rng):
         return [error]
     faults = []
     column = report["data"]["schema"]["columns"][1]
-    for what, names, raw in [("categories", column["categories"], cells), ("classes", report["data"]["labels"], target)]:
+    classes = report["data"]["labels"]
+    for what, names, raw in [("categories", column["categories"], cells), ("classes", classes, target)]:
         expected = values_of(raw)
         written = sorted(set(raw) - {"NA"})
         one_spelling = len({word.lower() for word in written}) == len(written)

@@ -170,7 +170,7 @@ Result<std::size_t> find_column(const std::vector<std::string>& header, const st
   for (const std::string& name : {requested, unescaped(requested)}) {
     if (const auto found = index_of_name(header, name)) return *found;
   }
-  const std::string nearest = nearest_name(requested, header);
+  const std::string nearest = nearest_name(unescaped(requested), header);
   return refuse("no column \"" + requested + "\"" +
                 (nearest.empty() ? "" : ", did you mean \"" + escaped(nearest) + "\"?") + "; there are " +
                 std::to_string(header.size()) + " columns, with the numbers 0 to " + last);
