@@ -277,6 +277,34 @@ std::vector<std::string> counter_warnings(const std::vector<float>& features, st
   return out;
 }
 
+/// The warning for samples [a, b] with entries of an axis that have very different ranges, as channels of a time series
+/// may have; empty for others. All entries have one mean and deviation.
+std::string range_warning(const std::vector<float>& features, const graph::Shape& sample) {
+  if (sample.rank() != 2) return {};
+  constexpr float kFarApart = 1000;
+  const auto steps = static_cast<std::size_t>(sample.dims[0]), last = static_cast<std::size_t>(sample.dims[1]);
+  for (const std::size_t axis : {std::size_t{1}, std::size_t{0}}) {
+    const std::size_t entries = axis == 0 ? steps : last;
+    std::vector<float> low(entries, std::numeric_limits<float>::infinity()), high(entries, -low[0]), ranges;
+    for (std::size_t i = 0; i < features.size(); ++i) {
+      const std::size_t entry = axis == 0 ? i / last % steps : i % last;
+      low[entry] = std::min(low[entry], features[i]);
+      high[entry] = std::max(high[entry], features[i]);
+    }
+    for (std::size_t e = 0; e < entries; ++e) {
+      if (high[e] > low[e]) ranges.push_back(high[e] - low[e]);
+    }
+    const auto [least, most] = std::minmax_element(ranges.begin(), ranges.end());
+    if (ranges.empty() || !(*most >= kFarApart * *least)) continue;
+    return "axis " + std::to_string(axis + 1) + " of the features [rows, " + std::to_string(steps) + ", " +
+           std::to_string(last) + "] has entries with ranges from " + short_number(*least) + " to " +
+           short_number(*most) +
+           ", but all have one mean and deviation; scale them, or give the array the shape [rows, " +
+           std::to_string(steps * last) + "]";
+  }
+  return {};
+}
+
 /// Reads `y` into labels or targets.
 Result<void> read_targets(const Tensor& y, const std::string& task, const DataSpec* expected_spec,
                           std::vector<std::string> names, ArrayRule rule, RawData& raw) {
@@ -341,6 +369,10 @@ Result<LoadedRows> rows_from_arrays(Arrays arrays, const std::string& task, cons
       floats_of(x, static_cast<std::size_t>(raw.spec.features.elements_per_sample()),
                 expected_spec != nullptr ? expected_spec->origin : std::vector<double>(), raw.exact_features);
   raw.float32_features = x.type == ElementType::kF32;
+  if (rule == ArrayRule::kAsTables && expected_spec == nullptr) {
+    std::string warning = range_warning(raw.features, raw.spec.features);
+    if (!warning.empty()) raw.data_warnings.push_back(std::move(warning));
+  }
   if (raw.has_feature_columns) {
     std::ranges::move(counter_warnings(raw.features, static_cast<std::size_t>(raw.spec.features.elements_per_sample())),
                       std::back_inserter(raw.data_warnings));

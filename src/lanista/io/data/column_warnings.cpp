@@ -60,6 +60,16 @@ std::size_t consume_digits(std::string_view& text) {
   return end;
 }
 
+/// Whether a column is called "id", or its name ends with that as a word: "customer_id", "PassengerId".
+bool is_identifier_name(std::string_view name) {
+  if (name.size() < 2) return false;
+  const std::string_view end = name.substr(name.size() - 2);
+  const char before = name.size() > 2 ? name[name.size() - 3] : ' ';
+  const bool is_new_word = before == ' ' || before == '_' || before == '-' || before == '.';
+  if (end == "id") return is_new_word;
+  return (end == "Id" || end == "ID") && (is_new_word || (before >= 'a' && before <= 'z'));
+}
+
 /// Whether a text is "1/31/2024" or "31/01/24", with anything after it.
 bool is_slash_date(std::string_view text) {
   for (int part = 0; part < 2; ++part) {
@@ -142,11 +152,14 @@ std::string counter_warning(const Table& table, std::size_t column, const std::v
     if (is_whole && std::cmp_equal(different.size(), row)) different.insert(numbers[row]);
   }
   const bool has_index_name = std::ranges::find(kOfIndices, name) != kOfIndices.end() || name.starts_with("Unnamed: ");
-  const bool is_index = has_index_name && numbers.size() > 1 && (counts || different.size() == numbers.size());
-  if (!is_index && (!counts || numbers.size() < kFewest)) return {};
+  const bool all_differ = different.size() == numbers.size();
+  const bool is_index = has_index_name && numbers.size() > 1 && (counts || all_differ);
+  const bool is_identifier = numbers.size() >= kFewest && (counts || (all_differ && is_identifier_name(name)));
+  if (!is_index && !is_identifier) return {};
   return std::string(counts ? "it counts the rows" : "each row has another whole number") +
-         ", as the index that pandas writes, so that a model may learn the order of the file; drop=" + option +
-         " leaves it out, numeric=" + option + " keeps it without this warning";
+         (counts || is_index ? ", as the index that pandas writes" : ", as an identifier has") +
+         ", so that a model may learn the order of the file; drop=" + option + " leaves it out, numeric=" + option +
+         " keeps it without this warning";
 }
 
 std::string case_warning(const std::vector<std::string>& names) {

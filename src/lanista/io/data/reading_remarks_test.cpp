@@ -92,6 +92,26 @@ TEST_F(ReadingRemarks, ColumnsOfAnArrayHaveTheirOwnScales) {
   EXPECT_EQ(get("npy:x.npy,y.npy")->spec().normalization.mean.size(), 1U);
 }
 
+TEST_F(ReadingRemarks, StepsAndChannelsOfDifferentRangesHaveAWarning) {
+  const auto warning = [&](float factor, std::vector<std::int64_t> sample) {
+    Tensor x{.name = "", .type = ElementType::kF32, .shape = {24, sample[0], sample[1]}, .bytes = {}};
+    for (std::int64_t i = 0; i < x.elements(); ++i) {
+      const bool scaled = sample[0] > sample[1] ? i % sample[1] == 0 : i / sample[1] % sample[0] == 0;
+      const float value = static_cast<float>(i * 7 % 11) * (scaled ? factor : 1);
+      const auto bytes = std::as_bytes(std::span(&value, 1));
+      x.bytes.insert(x.bytes.end(), bytes.begin(), bytes.end());
+    }
+    Tensor y{.name = "", .type = ElementType::kU8, .shape = {24}, .bytes = {}};
+    for (int i = 0; i < 24; ++i) y.bytes.push_back(static_cast<std::byte>(i % 2));
+    write("x.npy", formats::encode_npy(x));
+    write("y.npy", formats::encode_npy(y));
+    return warnings(get("npy:x.npy,y.npy"));
+  };
+  EXPECT_TRUE(mentions(warning(5000, {5, 3}), "axis 2 of the features [rows, 5, 3] has entries with ranges"));
+  EXPECT_TRUE(mentions(warning(5000, {3, 5}), "axis 1 of the features [rows, 3, 5] has entries with ranges"));
+  EXPECT_EQ(warning(500, {5, 3}), "");
+}
+
 TEST_F(ReadingRemarks, FoldsOfAnArrayHaveScalesOfColumns) {
   save_arrays(40);
   study::DataConfig config;
@@ -132,6 +152,11 @@ TEST_F(ReadingRemarks, ColumnsThatCountRowsAreNamed) {
   EXPECT_TRUE(mentions(warnings(table(counting("Unnamed: 0", 5, 8))), "drop=Unnamed: 0 leaves it out"));
   EXPECT_TRUE(mentions(warnings(table(counting("index", 1, 8))), "column \"index\": it counts the rows"));
   EXPECT_TRUE(mentions(warnings(table(counting("no", 1, 30))), "column \"no\": it counts the rows"));
+  for (const std::string name : {"id", "user_id", "PassengerId", "row ID"}) {
+    EXPECT_TRUE(mentions(warnings(table(counting(name, 1000, 30, 7))), "another whole number, as an identifier has"));
+  }
+  EXPECT_EQ(warnings(table(counting("grid", 1000, 30, 7))), "");
+  EXPECT_EQ(warnings(table(counting("id", 1000, 12, 7))), "");
   for (const std::string& silent :
        {warnings(table(counting("no", 1, 19))), warnings(table(counting("no", 2, 30))),
         warnings(table(counting("no", 0, 30, 7))), warnings(table(counting("", 0, 30), "?drop=0")),
