@@ -5,7 +5,6 @@
 #include <cmath>
 #include <map>
 #include <optional>
-#include <set>
 #include <string_view>
 #include <utility>
 
@@ -58,6 +57,13 @@ std::size_t consume_digits(std::string_view& text) {
   const auto end = std::min(text.find_first_not_of("0123456789"), text.size());
   text.remove_prefix(end);
   return end;
+}
+
+/// Whether all numbers are whole and differ; NaN is no whole number.
+bool are_different_whole_numbers(std::vector<double> numbers) {
+  if (!std::ranges::all_of(numbers, [](double x) { return x == std::floor(x); })) return false;
+  std::ranges::sort(numbers);
+  return std::ranges::adjacent_find(numbers) == numbers.end();
 }
 
 /// Whether a column is called "id", or its name ends with that as a word: "customer_id", "PassengerId".
@@ -145,16 +151,13 @@ std::string counter_warning(const Table& table, std::size_t column, const std::v
   }
   const double first = numbers.front() - static_cast<double>(table.row_in_file(0));
   bool counts = first == 0 || first == 1;
-  std::set<double> different;
-  for (std::size_t row = 0; row < numbers.size(); ++row) {
-    counts &= numbers[row] == first + static_cast<double>(table.row_in_file(row));
-    const bool is_whole = numbers[row] == std::floor(numbers[row]);
-    if (is_whole && std::cmp_equal(different.size(), row)) different.insert(numbers[row]);
+  for (std::size_t row = 0; counts && row < numbers.size(); ++row) {
+    counts = numbers[row] == first + static_cast<double>(table.row_in_file(row));
   }
   const bool has_index_name = std::ranges::find(kOfIndices, name) != kOfIndices.end() || name.starts_with("Unnamed: ");
-  const bool all_differ = different.size() == numbers.size();
+  const bool all_differ = (has_index_name || is_identifier_name(name)) && are_different_whole_numbers(numbers);
   const bool is_index = has_index_name && numbers.size() > 1 && (counts || all_differ);
-  const bool is_identifier = numbers.size() >= kFewest && (counts || (all_differ && is_identifier_name(name)));
+  const bool is_identifier = numbers.size() >= kFewest && (counts || all_differ);
   if (!is_index && !is_identifier) return {};
   return std::string(counts ? "it counts the rows" : "each row has another whole number") +
          (counts || is_index ? ", as the index that pandas writes" : ", as an identifier has") +
