@@ -26,9 +26,11 @@ bool is_number(std::string_view cell) {
   return parse_number<double>(cell).has_value();
 }
 
-char sniff_separator(std::string_view text) {
-  constexpr std::array<char, 3> kCandidates = {',', ';', '\t'};
-  std::array<int, 3> counts{};
+/// The most frequent separator of the first line. With `later_ones`, '|' is one if the line has no other.
+char sniff_separator(std::string_view text, bool later_ones) {
+  constexpr std::array<char, 4> kCandidates = {',', ';', '\t', '|'};
+  std::array<int, 4> counts{};
+  if (later_ones) text.remove_prefix(std::min(text.find_first_not_of("\r\n"), text.size()));
   bool quoted = false;
   for (const char c : text) {
     if (c == '"') quoted = !quoted;
@@ -37,7 +39,21 @@ char sniff_separator(std::string_view text) {
       if (!quoted && c == kCandidates[i]) ++counts[i];
     }
   }
-  return kCandidates[static_cast<std::size_t>(std::max_element(counts.begin(), counts.end()) - counts.begin())];
+  const auto usual = std::max_element(counts.begin(), counts.end() - 1);
+  if (*usual == 0 && later_ones && counts.back() > 0) return kCandidates.back();
+  return kCandidates[static_cast<std::size_t>(usual - counts.begin())];
+}
+
+/// The separator that a first line "sep=;" names, also in quotes; 0 if it is another line. Then the line is removed.
+char take_separator_line(std::string_view& text) {
+  const std::string_view line = text.substr(0, text.find_first_of("\r\n"));
+  const bool quoted = line.size() == 7 && line.starts_with('"') && line.ends_with('"');
+  const std::string_view inner = quoted ? line.substr(1, 5) : line;
+  const bool is_named =
+      inner.size() == 5 && inner.starts_with("sep=") && inner[4] != '"' && static_cast<unsigned char>(inner[4]) < 0x80;
+  if (!is_named || line.size() == text.size()) return 0;
+  text.remove_prefix(line.size());
+  return inner[4];
 }
 
 }  // namespace
@@ -45,7 +61,8 @@ char sniff_separator(std::string_view text) {
 /// Appends one line of cells after the other to a table.
 class CsvReader {
  public:
-  CsvReader(std::string_view text, char separator) : text_(text), separator_(separator) {
+  CsvReader(std::string_view text, char separator, bool joins_blanks)
+      : text_(text), separator_(separator), joins_blanks_(joins_blanks) {
     // A cell ends at a separator, at a newline or at the end. Reserved memory that is not used is never touched.
     // Growing the list would hold it twice.
     const auto ends = std::count_if(text.begin(), text.end(), [this](char c) { return ends_cell(c); });
@@ -86,16 +103,23 @@ class CsvReader {
     return true;
   }
 
+  /// Skips blanks where several of them are one separator.
+  void join_blanks() {
+    while (joins_blanks_ && !at_end() && text_[position_] == ' ') ++position_;
+  }
+
   /// The cells of the next line; none for an empty line.
   Result<void> row() {
-    if (consume_newline()) return {};
+    join_blanks();
+    if (at_end() || consume_newline()) return {};
     const std::size_t line = line_;
     for (std::size_t cells = 0;; ++cells) {
       if (cells == kMaxColumns) return malformed(line, "more than " + std::to_string(kMaxColumns) + " columns");
       LANISTA_TRY(cell());
       table_.ends_.push_back(static_cast<std::uint32_t>(table_.text_.size()));
+      join_blanks();
       if (at_end() || consume_newline()) return {};
-      ++position_;  // the separator, by the contract of cell()
+      if (!joins_blanks_) ++position_;  // the separator, by the contract of cell()
     }
   }
 
@@ -143,6 +167,7 @@ class CsvReader {
 
   std::string_view text_;
   char separator_;
+  bool joins_blanks_;
   std::size_t position_ = 0;
   std::size_t line_ = 1;
   CsvTable table_;
@@ -193,7 +218,11 @@ Result<CsvTable> parse_csv(std::string_view text, const CsvOptions& options) {
     return malformed(static_cast<std::size_t>(newlines) + 1, "the text is not UTF-8 from here on; save it as UTF-8");
   }
   if (text.substr(0, 3) == "\xEF\xBB\xBF") text.remove_prefix(3);
-  return CsvReader(text, options.separator != 0 ? options.separator : sniff_separator(text)).table(options);
+  const char named = options.finds_separator ? take_separator_line(text) : char{0};
+  const char separator = options.separator != 0 ? options.separator
+                         : named != 0           ? named
+                                                : sniff_separator(text, options.finds_separator);
+  return CsvReader(text, separator, options.joins_blanks && separator == ' ').table(options);
 }
 
 }  // namespace lanista::formats

@@ -54,6 +54,10 @@ struct CsvOptions {
   std::optional<bool> header = {};  ///< true: line 1 is a header; absent: header_rule decides
   HeaderRule header_rule = HeaderRule::kNoNumbers;  ///< the rule without `header`
   std::vector<std::string> known_names = {};        ///< for kTypesBelow: names that a header may have
+  /// True: '|' separates cells if the first line has none of the usual separators. A first line "sep=;", which
+  /// spreadsheets read, names the separator. It is left out.
+  bool finds_separator = false;
+  bool joins_blanks = false;  ///< true, with a blank as separator: several are one, and those around a line are none
 };
 
 /// Reads a CSV table from the bytes of a file. Empty lines and a byte order mark are skipped.

@@ -59,6 +59,26 @@ TEST(Csv, FindsTheSeparator) {
   EXPECT_EQ(parsed->header(), (Row{"a,b", "c"}));
 }
 
+TEST(Csv, FindsBarsAndNamedSeparatorsIfAsked) {
+  const auto header_of = [](std::string_view text, CsvOptions options) {
+    const auto table = parse_csv(text, options);
+    return table ? table->header() : std::vector<std::string>{table.error().message};
+  };
+  using Names = std::vector<std::string>;
+  const CsvOptions later{.finds_separator = true};
+  EXPECT_EQ(header_of("a|b\nx|y\n", later), (Names{"a", "b"}));
+  EXPECT_EQ(header_of("a|b\nx|y\n", {}), (Names{"a|b"}));
+  EXPECT_EQ(header_of("a|b,c|d\nx,y\n", later), (Names{"a|b", "c|d"}));
+  EXPECT_EQ(header_of("sep=;\r\na;b,c\r\n1;2\r\n", later), (Names{"a", "b,c"}));
+  EXPECT_EQ(header_of("sep=|\na|b\n1\n", later), (Names{"csv: line 3: 1 cells, the first line has 2"}));
+  const CsvOptions blanks{.separator = ' ', .joins_blanks = true};
+  const auto joined = parse_csv("  a  b \n\n 1   \"2  3\"\n4 5", blanks);
+  ASSERT_TRUE(joined.ok());
+  EXPECT_EQ(joined->header(), (Names{"a", "b"}));
+  EXPECT_EQ(joined->rows(), 2U);
+  EXPECT_EQ(joined->cell(0, 1), "2  3");
+}
+
 TEST(Csv, ReadsQuotedCells) {
   const auto table = parse_csv("a,b\n\"x, \"\"y\"\"\",\"two\nlines\"\n\"\",\n");
 

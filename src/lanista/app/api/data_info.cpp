@@ -1,7 +1,11 @@
 #include "lanista/data_info.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "lanista/app/api/guarded.h"
 #include "lanista/io/data/dataset.h"
+#include "lanista/io/data/undefined_metrics.h"
 
 namespace lanista {
 
@@ -24,6 +28,7 @@ Result<DataInfo> describe_data(const std::string& source, const std::string& fol
     out.target_names = data::target_names(spec);
     out.columns_text = data::schema_text(spec);
     out.warnings = data.data_warnings();
+    std::ranges::move(data::part_class_warnings(data), std::back_inserter(out.warnings));
     return out;
   });
 }

@@ -1,5 +1,7 @@
 #include "lanista/app/cli/resolved_request.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "lanista/app/cli/devices.h"
@@ -10,6 +12,7 @@
 #include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/warm_start.h"
 #include "lanista/io/data/dataset.h"
+#include "lanista/io/data/undefined_metrics.h"
 #include "lanista/io/formats/signature.h"
 #include "lanista/io/studyfile/blueprint.h"
 #include "lanista/io/studyfile/space_preview.h"
@@ -110,6 +113,7 @@ Result<ResolvedRequest> resolve_source(const StudySource& source, const WorkerOv
   auto devices = devices_of(config, worker_overrides);
   if (!devices) return source.with_location(devices.error(), "run.devices");
   std::vector<std::string> notes = data.data_warnings();
+  std::ranges::move(data::part_class_warnings(data), std::back_inserter(notes));
   auto undefined = engine::check_metrics_defined(config, data);
   if (!undefined) return refuse(undefined.error());
   notes.insert(notes.end(), undefined->begin(), undefined->end());

@@ -83,6 +83,16 @@ VectorXd column_scale(const MatrixXd& features, const data::DataSpec& spec) {
   return out;
 }
 
+/// Replaces means of targets that are equal in all rows by their value, which a sum of shares misses by its rounding.
+void settle_equal_targets(const std::vector<float>& targets, VectorXd& means) {
+  const auto outputs = static_cast<std::size_t>(means.size());
+  for (std::size_t k = 0; k < outputs && k < targets.size(); ++k) {
+    bool equal = true;
+    for (std::size_t i = k; i < targets.size(); i += outputs) equal &= targets[i] == targets[k];
+    if (equal) means(static_cast<Index>(k)) = double{targets[k]};
+  }
+}
+
 LinearModel constant_model(const data::Dataset& set) {
   const auto& all = set.rows(Part::kTrain);
   const Rows train = gather(set, all, false);
@@ -100,7 +110,10 @@ LinearModel constant_model(const data::Dataset& set) {
     }
     return model;
   }
-  if (set.spec().classes == 0) return model;
+  if (set.spec().classes == 0) {
+    if (set.spec().rules > study::kFirstRules) settle_equal_targets(train.targets, model.offset);
+    return model;
+  }
   // A class without training rows counts as half a row, instead of minus infinity.
   for (double& share : model.offset) share = std::log(std::max(share, 0.5 / rows));
   return model;

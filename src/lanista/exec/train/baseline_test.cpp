@@ -275,6 +275,24 @@ TEST(Baselines, OmitTheLinearModelWhenItDoesNotFit) {
 }
 
 // As trials are: the loss in deviations, all else in the targets' own unit.
+TEST(Baselines, OfEqualTargetsAreRight) {
+  const auto r2_by = [](std::int64_t rules) {
+    data::RawData raw;
+    raw.spec.features.dims = {1};
+    raw.spec.rules = rules;
+    data::Split split;
+    for (std::int64_t row = 0; row < 200; ++row) {
+      raw.features.push_back(static_cast<float>(row % 7));
+      raw.targets.push_back(5.5F);
+      split[row % 4 < 2 ? 0 : static_cast<std::size_t>(row % 4 - 1)].push_back(row);
+    }
+    const auto set = data::Dataset::make(std::move(raw), std::move(split), "auto", "auto");
+    return baselines(*set, "mse", {"r2"}).front().metrics.at("val_r2");
+  };
+  EXPECT_EQ(r2_by(study::kLatestRules), 1);
+  EXPECT_EQ(r2_by(study::kFirstRules), 0);
+}
+
 TEST(Baselines, OfStandardisedTargetsHaveTheirUnitInTheLossAlone) {
   const Case raw{.width = 3};
   Case standard = raw;

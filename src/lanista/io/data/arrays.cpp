@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <optional>
@@ -258,16 +259,62 @@ std::string axes_warning(const graph::Shape& sample) {
          "x.transpose(0, 3, 1, 2)";
 }
 
+/// The warnings for columns of features [rows, columns] that count the rows from 0 or 1.
+std::vector<std::string> counter_warnings(const std::vector<float>& features, std::size_t columns) {
+  constexpr std::size_t kFewest = 20;
+  std::vector<std::string> out;
+  const std::size_t rows = features.size() / columns;
+  for (std::size_t c = 0; rows >= kFewest && c < columns; ++c) {
+    const float first = features[c];
+    std::size_t row = 0;
+    while (row < rows && features[row * columns + c] == first + static_cast<float>(row)) ++row;
+    if (row < rows || (first != 0 && first != 1)) continue;
+    out.push_back(
+        "feature " + std::to_string(c) +
+        " counts the rows, as an index does, so that a model may learn the order of the file; leave it out of "
+        "the array");
+  }
+  return out;
+}
+
+/// The warning for samples [a, b] with entries of an axis that have very different ranges, as channels of a time series
+/// may have; empty for others. All entries have one mean and deviation.
+std::string range_warning(const std::vector<float>& features, const graph::Shape& sample) {
+  if (sample.rank() != 2) return {};
+  constexpr float kFarApart = 1000;
+  const auto steps = static_cast<std::size_t>(sample.dims[0]), last = static_cast<std::size_t>(sample.dims[1]);
+  for (const std::size_t axis : {std::size_t{1}, std::size_t{0}}) {
+    const std::size_t entries = axis == 0 ? steps : last;
+    std::vector<float> low(entries, std::numeric_limits<float>::infinity()), high(entries, -low[0]), ranges;
+    for (std::size_t i = 0; i < features.size(); ++i) {
+      const std::size_t entry = axis == 0 ? i / last % steps : i % last;
+      low[entry] = std::min(low[entry], features[i]);
+      high[entry] = std::max(high[entry], features[i]);
+    }
+    for (std::size_t e = 0; e < entries; ++e) {
+      if (high[e] > low[e]) ranges.push_back(high[e] - low[e]);
+    }
+    const auto [least, most] = std::minmax_element(ranges.begin(), ranges.end());
+    if (ranges.empty() || !(*most >= kFarApart * *least)) continue;
+    return "axis " + std::to_string(axis + 1) + " of the features [rows, " + std::to_string(steps) + ", " +
+           std::to_string(last) + "] has entries with ranges from " + short_number(*least) + " to " +
+           short_number(*most) +
+           ", but all have one mean and deviation; scale them, or give the array the shape [rows, " +
+           std::to_string(steps * last) + "]";
+  }
+  return {};
+}
+
 /// Reads `y` into labels or targets.
 Result<void> read_targets(const Tensor& y, const std::string& task, const DataSpec* expected_spec,
-                          std::vector<std::string> names, LabelRule rule, RawData& raw) {
+                          std::vector<std::string> names, ArrayRule rule, RawData& raw) {
   const std::int64_t rows = raw.rows();
   const bool single = y.shape.empty() && rows == 1;
   if (!single && (y.shape.empty() || y.shape.size() > 2 || y.shape.front() != rows || y.elements() == 0)) {
     return malformed(y, "targets must have the shape [" + std::to_string(rows) + "] or [" + std::to_string(rows) +
                             ", numbers], as there are " + std::to_string(rows) + " rows of features");
   }
-  if (rule == LabelRule::kAsInTables) {
+  if (rule == ArrayRule::kAsTables) {
     if (expected_spec != nullptr && expected_spec->classes > 0) return read_known_classes(y, *expected_spec, raw);
     bool has_labels = false;
     if (expected_spec == nullptr) {
@@ -294,7 +341,7 @@ Result<void> read_targets(const Tensor& y, const std::string& task, const DataSp
 }  // namespace
 
 Result<LoadedRows> rows_from_arrays(Arrays arrays, const std::string& task, const DataSpec* expected_spec,
-                                    LabelRule rule) {
+                                    ArrayRule rule) {
   Tensor& x = arrays.x;
   LoadedRows found;
   RawData& raw = found.raw;
@@ -312,6 +359,7 @@ Result<LoadedRows> rows_from_arrays(Arrays arrays, const std::string& task, cons
     raw.spec.features = expected_spec->features;
   } else {
     raw.spec.features.dims.assign(x.shape.begin() + 1, x.shape.end());
+    raw.has_feature_columns = rule == ArrayRule::kAsTables && raw.spec.features.rank() == 1;
     if (std::string warning = axes_warning(raw.spec.features); !warning.empty()) {
       raw.data_warnings.push_back(std::move(warning));
     }
@@ -321,6 +369,14 @@ Result<LoadedRows> rows_from_arrays(Arrays arrays, const std::string& task, cons
       floats_of(x, static_cast<std::size_t>(raw.spec.features.elements_per_sample()),
                 expected_spec != nullptr ? expected_spec->origin : std::vector<double>(), raw.exact_features);
   raw.float32_features = x.type == ElementType::kF32;
+  if (rule == ArrayRule::kAsTables && expected_spec == nullptr) {
+    std::string warning = range_warning(raw.features, raw.spec.features);
+    if (!warning.empty()) raw.data_warnings.push_back(std::move(warning));
+  }
+  if (raw.has_feature_columns) {
+    std::ranges::move(counter_warnings(raw.features, static_cast<std::size_t>(raw.spec.features.elements_per_sample())),
+                      std::back_inserter(raw.data_warnings));
+  }
   x.bytes = {};
   if (arrays.y) LANISTA_TRY(read_targets(*arrays.y, task, expected_spec, std::move(arrays.labels), rule, raw));
   raw.names = std::move(arrays.names);

@@ -16,17 +16,19 @@ struct Arrays {
   std::int64_t first_test_row = -1;  ///< this row and all later ones are an official test part; -1: there is none
 };
 
-/// How the values of a target array become classes.
-enum class LabelRule {
-  kClassNumbers,  ///< Integers are the numbers of classes, from 0 to the largest one.
-  kAsInTables,    ///< As in tables: see are_classes(). Classes have the values as names.
+/// How arrays are read.
+enum class ArrayRule {
+  kClassNumbers,  ///< Integers of a target are the numbers of classes, from 0 to the largest one.
+  /// As tables: targets by are_classes(), and classes have the values as names. Features [rows, columns] have a mean
+  /// and a deviation for each column.
+  kAsTables,
 };
 
 /// Rows with features, and with classes or numbers as targets, from arrays. The spec of the rows has shape, classes and
 /// targets, but no name.
 ///
 /// "classes", "numbers" and "multilabel" (check_numbers() later requires 0 and 1) as `task` force one kind. With "auto"
-/// and kClassNumbers one integer for each row is a class; other targets are numbers. With kAsInTables whole numbers of
+/// and kClassNumbers one integer for each row is a class; other targets are numbers. With kAsTables whole numbers of
 /// any type are classes by are_classes(), rows of zeros with a single 1 are classes, other rows of zeros and ones are
 /// labels, and other targets are numbers.
 ///
@@ -34,7 +36,7 @@ enum class LabelRule {
 /// are accepted, and a single sample is one row. Errors: kDataLoss (shapes do not fit, no rows, a label out of range
 /// with its row); kResourceExhausted (more than kMaxFeatures numbers).
 Result<LoadedRows> rows_from_arrays(Arrays arrays, const std::string& task, const DataSpec* expected_spec,
-                                    LabelRule rule = LabelRule::kClassNumbers);
+                                    ArrayRule rule = ArrayRule::kClassNumbers);
 
 /// Appends the rows of `more` to `to` along the first axis. Errors: kDataLoss (another shape of a row, or another
 /// element type); the message has both shapes.

@@ -36,8 +36,9 @@ std::string catalog_text(const std::vector<CatalogEntry>& entries);  ///< the en
 /// "values", "help"). Built-in data also have "rows", "licence" and "hash".
 nlohmann::json catalog_json(const std::vector<CatalogEntry>& entries);
 
-/// The text of a source in which each path of its argument and options is replaced by the result of `map` for it. A
-/// text that is no valid source is returned unchanged.
+/// The text of a source in which each path of its argument and options is replaced by the result of `map` for it, with
+/// codes for characters that would end it (escaped()). `map` gets paths as they are written. A text that is no valid
+/// source is returned unchanged.
 std::string map_paths(const std::string& source, const std::function<std::string(const std::string&)>& map);
 
 /// The findings of a check of a data set, and its description.

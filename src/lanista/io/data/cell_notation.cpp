@@ -233,6 +233,14 @@ std::optional<double> CellNotation::number(std::string_view text) const {
   return parse_formatted_number(text, decimal);
 }
 
+std::optional<bool> boolean_of(std::string_view text) {
+  const auto is = [&](std::string_view word) {
+    return std::ranges::equal(text, word,
+                              [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b; });
+  };
+  return is("true") ? std::optional(true) : is("false") ? std::optional(false) : std::nullopt;
+}
+
 std::optional<Date> parse_date(std::string_view text) {
   Date date;
   const bool day_first = digits_of(text) <= 2;

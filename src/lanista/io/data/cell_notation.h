@@ -39,6 +39,9 @@ struct CellNotation {
   std::optional<double> number(std::string_view text) const;
 };
 
+/// The value of a text that pandas reads as a boolean: "true" or "false", with letters of any case. None for others.
+std::optional<bool> boolean_of(std::string_view text);
+
 /// A date of a cell, with an optional time of day.
 struct Date {
   int year = 0, month = 0, day = 0;      ///< year as written, month 1 to 12, day from 1

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -108,6 +109,8 @@ std::string count_of(std::int64_t n, const std::string& one, const std::string& 
 void add_class_warnings(DataReport& report) {
   if (report.spec.multilabel) return;
   std::size_t smallest = 0, largest = 0, absent = 0;
+  // After the first rules part_class_warnings() names them.
+  const bool counts_absent = report.spec.rules == study::kFirstRules || report.spec.vocab > 0;
   const auto rows = [&](std::size_t c) {
     return report.class_rows[c][0] + report.class_rows[c][1] + report.class_rows[c][2];
   };
@@ -116,7 +119,7 @@ void add_class_warnings(DataReport& report) {
     if (rows(c) < rows(smallest)) smallest = c;
     if (rows(c) > rows(largest)) largest = c;
   }
-  if (absent > 0) {
+  if (absent > 0 && counts_absent) {
     report.warnings.push_back(count_of(static_cast<std::int64_t>(absent), "class has", "classes have") +
                               " no row in the training part");
   }
@@ -167,6 +170,7 @@ Result<DataReport> check_source(const study::DataConfig& config, const std::stri
   }
   report.decisions = set.decisions();
   warn(set.data_warnings(), report);
+  std::ranges::move(part_class_warnings(set), std::back_inserter(report.warnings));
   add_undefined_metrics(set, report);
   return report;
 }

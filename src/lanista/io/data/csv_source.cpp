@@ -18,11 +18,12 @@ constexpr std::uint64_t kMaxSchema = std::uint64_t{1} << 24;
 Error malformed(std::string message) { return {Code::kDataLoss, "csv: " + std::move(message), ""}; }
 
 Result<char> separator_of(const Source& source) {
-  const std::string sep = source.value("sep").value_or("");
+  const std::string sep = unescaped(source.value("sep").value_or(""));
   if (sep.empty()) return char{0};
   if (sep == "tab") return '\t';
+  if (sep == "space") return ' ';
   if (sep.size() != 1 || sep == "\"" || sep == "\n" || sep == "\r" || static_cast<unsigned char>(sep[0]) >= 0x80) {
-    return source.error("sep is \"" + sep + "\", allowed is one character, or tab");
+    return source.error("sep is \"" + sep + "\", allowed is one character, tab, or space for one or more blanks");
   }
   return sep[0];
 }
@@ -54,6 +55,10 @@ Result<CellNotation> notation_of(const Source& source, std::int64_t rules) {
     notation.decimal = decimal->front();
   }
   if (const auto missing = source.value("missing")) notation.missing = split_at_commas(*missing);
+  const std::vector<std::string> written = rules > study::kFirstRules ? notation.missing : std::vector<std::string>();
+  for (const std::string& text : written) {
+    if (unescaped(text) != text) notation.missing.push_back(unescaped(text));
+  }
   LANISTA_ASSIGN(notation.kept, kept_texts(source, notation));
   return notation;
 }
@@ -68,15 +73,17 @@ Result<formats::CsvTable> load_cells(const ReadRequest& request, const std::stri
   formats::CsvOptions options;
   if (request.rules > study::kFirstRules) {
     options.header_rule = formats::HeaderRule::kTypesBelow;
+    options.finds_separator = true;
     if (expected.is_absent) options.header = false;
   }
   options.known_names = std::move(expected.names);
   LANISTA_ASSIGN(const std::string header, request.source.choice("header", {"auto", "yes", "no"}));
   if (header != "auto") options.header = header == "yes";
   LANISTA_ASSIGN(options.separator, separator_of(request.source));
+  options.joins_blanks = request.source.value("sep") == "space";
   LANISTA_ASSIGN(const std::string text, load_file(*request.fs, path, kMaxTable));
   auto table = formats::parse_csv(text, options);
-  if (!table) return with_file(table.error(), path);
+  if (!table) return with_file(with_content_hint(text, table.error()), path);
   if (table->rows() == 0) return with_file(malformed("there is a header and no row"), path);
   return table;
 }
@@ -92,7 +99,7 @@ Result<TableRoles> roles_of(const ReadRequest& request, const std::vector<std::s
   LANISTA_ASSIGN(const std::string text, load_file(*request.fs, path, kMaxSchema));
   const auto json = nlohmann::json::parse(text, nullptr, false);
   if (json.is_discarded()) return Error{Code::kInvalidArgument, "schema: this is no JSON", path};
-  auto roles = roles_from_schema(json, header);
+  auto roles = roles_from_schema(json, header, request.rules);
   if (!roles) return with_file(roles.error(), path);
   LANISTA_TRY(add_row_roles(source, header, *roles));
   return roles;
@@ -115,9 +122,13 @@ Result<std::vector<std::size_t>> find_all(const std::vector<std::string>& names,
   for (std::size_t i = 0; i < names.size(); ++i) {
     const auto count = std::ranges::count(header, names[i]);
     if (count > 1) return malformed("there are " + std::to_string(count) + " columns called \"" + names[i] + "\"");
-    if (count == 0) lacking += (lacking.empty() ? "\"" : ", \"") + names[i] + "\"";
-    const auto at = std::ranges::find(header, names[i]) - header.begin();
-    indices.push_back(by_position ? i : static_cast<std::size_t>(at));
+    const auto at = index_of_name(header, names[i]);
+    if (!at) lacking += (lacking.empty() ? "\"" : ", \"") + names[i] + "\"";
+    if (!at && names[i].empty()) {
+      lacking +=
+          ", which has no name in the data set, as the row numbers that pandas writes (train with drop= without it)";
+    }
+    indices.push_back(by_position ? i : at.value_or(0));
   }
   if (!lacking.empty() && !by_position) return malformed("the file lacks the " + std::string(what) + " " + lacking);
   return indices;
@@ -179,7 +190,9 @@ Result<LoadedRows> rows_of_expected_columns(const ReadRequest& request, Table& t
     for (const Column& column : plain.columns) names.push_back(column.name);
     LANISTA_ASSIGN(plain.indices, find_all(names, table.header(), "feature columns"));
     for (std::size_t i = 0; i < plain.columns.size(); ++i) {
-      if (plain.columns[i].kind == ColumnKind::kCategory) table.keep_na_in(plain.indices[i]);
+      if (plain.columns[i].kind != ColumnKind::kCategory) continue;
+      table.keep_na_in(plain.indices[i]);
+      if (request.rules > study::kFirstRules) table.unify_booleans(plain.indices[i], plain.columns[i].categories);
     }
     for (const std::string& name : target_names(expected_spec)) {
       const auto at = static_cast<std::size_t>(std::ranges::find(table.header(), name) - table.header().begin());
@@ -207,6 +220,9 @@ Result<LoadedRows> rows_of_expected_columns(const ReadRequest& request, Table& t
                                 (rows.unknown == 1 ? "counts" : "count") + " as missing");
   }
   if (!plain.targets.empty()) {
+    if (request.rules > study::kFirstRules && plain.targets.size() == 1) {
+      table.unify_booleans(plain.targets.front(), class_names(expected_spec));
+    }
     LANISTA_ASSIGN(auto target,
                    read_known_target(table, plain.targets, class_names(expected_spec), expected_spec.multilabel));
     if (target) {
@@ -281,11 +297,13 @@ Result<LoadedRows> read_csv(const ReadRequest& request) {
   }
   LANISTA_TRY(add_test_file(request, table, found.raw));
   auto readable = roles_of(request, table.header());
-  if (!readable) return with_header_hint(request.source, table, readable.error());
+  if (!readable) return with_header_hint(request.source, table, with_separator_hint(table, readable.error()));
   TableRoles roles = *std::move(readable);
+  unify_booleans(roles, table);
   keep_na_texts(roles, table);
   const std::string dropped = drop_rows_without_target(roles, table);
-  if (table.rows() == 0) return with_file(malformed("no row has a target; " + dropped), path);
+  if (table.rows() == 0)
+    return with_file(malformed("no row has a target; " + dropped + unnamed_target_hint(table, roles)), path);
   if (!dropped.empty()) found.raw.data_warnings.push_back(dropped);
   auto target = read_target(table, roles.targets, roles.task);
   if (!target) {
@@ -293,8 +311,10 @@ Result<LoadedRows> read_csv(const ReadRequest& request) {
     if (!dropped.empty()) error.message += "; " + dropped;
     return with_file(std::move(error), path);
   }
-  if (!target->decision.empty() && request.rules > study::kFirstRules) {
-    found.raw.decisions.push_back({"target", target->decision});
+  if (request.rules > study::kFirstRules) {
+    if (!target->decision.empty()) found.raw.decisions.push_back({"target", target->decision});
+    const std::string warning = target_notation_warning(roles, table);
+    if (!warning.empty()) found.raw.data_warnings.push_back(warning);
   }
   if (roles.weight) {
     auto weights = read_weights(table, *roles.weight);

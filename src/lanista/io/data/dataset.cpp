@@ -118,7 +118,8 @@ Result<void> Dataset::fit_statistics(RawData& raw, const Split& split, const std
   if (normalize == "none" || spec.vocab > 0) {
     spec.normalization = {};
   } else if (spec.schema.is_null()) {
-    const std::int64_t entries = spec.origin.empty() ? normalization_entries(spec.features) : std::ssize(spec.origin);
+    const std::int64_t usual = raw.has_feature_columns ? width : normalization_entries(spec.features);
+    const std::int64_t entries = spec.origin.empty() ? usual : std::ssize(spec.origin);
     spec.normalization = fit(raw.features, width, entries, spec.origin);
   }
   spec.target_normalization.reset();

@@ -1,6 +1,8 @@
 #include "lanista/io/data/export.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <span>
@@ -37,14 +39,21 @@ struct ExportRows {
     }
   }
 
-  /// A feature in the unit of the data set: raw ones with the origin added.
-  double feature(std::size_t row, std::size_t feature) const {
-    const double stored = double{features[row * width + feature]};
-    return has_raw_origins() ? stored + spec.origin[feature * spec.origin.size() / width] : stored;
+  /// A number as it is stored, and what was subtracted from it.
+  struct Stored {
+    float number = 0;
+    double origin = 0;
+
+    double value() const { return double{number} + origin; }
+  };
+  /// A feature: raw ones with the origin of the data set.
+  Stored feature(std::size_t row, std::size_t feature) const {
+    const double origin = has_raw_origins() ? spec.origin[feature * spec.origin.size() / width] : 0;
+    return {features[row * width + feature], origin};
   }
-  double target(std::size_t row, std::size_t target) const {
-    const double stored = double{targets[row * static_cast<std::size_t>(spec.target_size) + target]};
-    return spec.target_origin.empty() ? stored : stored + spec.target_origin[target];
+  Stored target(std::size_t row, std::size_t target) const {
+    const double origin = spec.target_origin.empty() ? 0 : spec.target_origin[target];
+    return {targets[row * static_cast<std::size_t>(spec.target_size) + target], origin};
   }
   /// True: features are not normalised and lack their origin.
   bool has_raw_origins() const { return !spec.origin.empty() && spec.normalization == Normalization{}; }
@@ -77,22 +86,51 @@ Result<void> require_single_label(const ExportRows& numbers, const std::string& 
   return unsupported_data(numbers, format, "its rows have a label at every position; write npy");
 }
 
+/// The shortest text of a number that reads back as it is stored.
+std::string shortest_text(const ExportRows::Stored& stored) {
+  std::array<char, 40> buffer{};
+  const auto text_of = [&](const std::to_chars_result& done) { return std::string(buffer.data(), done.ptr); };
+  if (stored.origin == 0) return text_of(std::to_chars(buffer.data(), buffer.data() + buffer.size(), stored.number));
+  constexpr int kMostDigits = 17;
+  for (int digits = 1; digits < kMostDigits; ++digits) {
+    const auto done =
+        std::to_chars(buffer.data(), buffer.data() + buffer.size(), stored.value(), std::chars_format::general, digits);
+    double read = 0;
+    std::from_chars(buffer.data(), done.ptr, read);
+    if (static_cast<float>(read - stored.origin) != stored.number) continue;
+    return text_of(std::to_chars(buffer.data(), buffer.data() + buffer.size(), read));
+  }
+  return text_of(std::to_chars(buffer.data(), buffer.data() + buffer.size(), stored.value()));
+}
+
+/// The names of features and targets: those of a table, else f0, f1, … and target, target1, …
+std::vector<std::string> header_of(const ExportRows& numbers) {
+  std::vector<std::string> names = feature_names(numbers.spec);
+  for (std::size_t f = names.size(); f < numbers.width; ++f) names.push_back("f" + std::to_string(f));
+  const auto targets = numbers.spec.classes > 0 ? std::size_t{1} : static_cast<std::size_t>(numbers.spec.target_size);
+  const std::vector<std::string> known = target_names(numbers.spec);
+  for (std::size_t t = 0; t < targets; ++t) {
+    const bool has_name = known.size() == targets;
+    names.push_back(has_name ? known[t] : "target" + (t == 0 ? "" : std::to_string(t)));
+  }
+  for (std::string& name : names) name = formats::csv_cell(name);
+  return names;
+}
+
 Result<Files> as_csv(const ExportRows& numbers) {
   LANISTA_TRY(require_single_label(numbers, "CSV"));
   std::string text;
-  std::vector<std::string> cells;
-  for (std::size_t f = 0; f < numbers.width; ++f) cells.push_back("f" + std::to_string(f));
-  const auto targets = numbers.spec.classes > 0 ? std::size_t{1} : static_cast<std::size_t>(numbers.spec.target_size);
-  for (std::size_t t = 0; t < targets; ++t) cells.push_back("target" + (t == 0 ? "" : std::to_string(t)));
+  std::vector<std::string> cells = header_of(numbers);
   formats::add_csv_row(text, cells);
+  const auto targets = static_cast<std::size_t>(numbers.spec.target_size);
   for (std::size_t row = 0; row < numbers.rows; ++row) {
     cells.clear();
     for (std::size_t f = 0; f < numbers.width; ++f) {
-      cells.push_back(formats::csv_cell(numbers.feature(row, f)));
+      cells.push_back(shortest_text(numbers.feature(row, f)));
     }
     if (numbers.spec.classes > 0) cells.push_back(formats::csv_cell(numbers.label(row)));
     for (std::size_t t = 0; t < targets && numbers.spec.classes == 0; ++t) {
-      cells.push_back(formats::csv_cell(numbers.target(row, t)));
+      cells.push_back(shortest_text(numbers.target(row, t)));
     }
     formats::add_csv_row(text, cells);
   }
@@ -102,7 +140,7 @@ Result<Files> as_csv(const ExportRows& numbers) {
 std::vector<double> whole_features(const ExportRows& numbers) {
   std::vector<double> out;
   for (std::size_t row = 0; row < numbers.rows; ++row) {
-    for (std::size_t f = 0; f < numbers.width; ++f) out.push_back(numbers.feature(row, f));
+    for (std::size_t f = 0; f < numbers.width; ++f) out.push_back(numbers.feature(row, f).value());
   }
   return out;
 }
@@ -111,7 +149,7 @@ std::vector<double> whole_targets(const ExportRows& numbers) {
   std::vector<double> out;
   for (std::size_t row = 0; row < numbers.rows; ++row) {
     for (std::size_t t = 0; t < static_cast<std::size_t>(numbers.spec.target_size); ++t) {
-      out.push_back(numbers.target(row, t));
+      out.push_back(numbers.target(row, t).value());
     }
   }
   return out;

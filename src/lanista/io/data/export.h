@@ -12,7 +12,9 @@ namespace lanista::data {
 
 /// A file format for exported rows of a data set. Only kNpy holds data with a label at every position.
 enum class ExportFormat {
-  /// One table data.csv: f0, f1, …, then target with class names, or target, target1, … with numbers.
+  /// One table data.csv: features, then class names or numeric targets. Columns have the names of a table's features
+  /// (feature_names()) and targets, else f0, f1, … and target, target1, … Numbers are the shortest texts that read back
+  /// as they are stored.
   kCsv,
   /// x.npy with features (float32), y.npy with class numbers (int32) or targets (float32). Numbers with an origin are
   /// float64.

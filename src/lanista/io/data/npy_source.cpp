@@ -8,8 +8,8 @@
 namespace lanista::data {
 namespace {
 
-LabelRule label_rule_of(const ReadRequest& request) {
-  return request.rules > study::kFirstRules ? LabelRule::kAsInTables : LabelRule::kClassNumbers;
+ArrayRule array_rule_of(const ReadRequest& request) {
+  return request.rules > study::kFirstRules ? ArrayRule::kAsTables : ArrayRule::kClassNumbers;
 }
 
 Result<Tensor> load_npy(const ReadRequest& request, const std::string& name) {
@@ -31,7 +31,7 @@ std::string keys_of(const std::vector<Tensor>& arrays) {
 const Tensor* find_array(const std::vector<Tensor>& arrays, const std::optional<std::string>& requested,
                          const std::vector<std::string>& default_names, std::size_t default_index,
                          std::size_t expected) {
-  for (const std::string& name : requested ? std::vector<std::string>{*requested} : default_names) {
+  for (const std::string& name : requested ? std::vector{*requested, unescaped(*requested)} : default_names) {
     const auto it = std::ranges::find(arrays, name, &Tensor::name);
     if (it != arrays.end()) return &*it;
   }
@@ -53,7 +53,7 @@ Result<LoadedRows> read_npy(const ReadRequest& request) {
     LANISTA_ASSIGN(arrays.y, load_npy(request, files[1]));
   }
   LANISTA_ASSIGN(LoadedRows found,
-                 rows_from_arrays(std::move(arrays), task, request.expected_spec, label_rule_of(request)));
+                 rows_from_arrays(std::move(arrays), task, request.expected_spec, array_rule_of(request)));
   found.raw.spec.name = stem_of(files[0]);
   return found;
 }
@@ -80,7 +80,7 @@ Result<LoadedRows> read_npz(const ReadRequest& request) {
   arrays.x.name = path + "[" + arrays.x.name + "]";
   if (arrays.y) arrays.y->name = path + "[" + arrays.y->name + "]";
   LANISTA_ASSIGN(LoadedRows found,
-                 rows_from_arrays(std::move(arrays), task, request.expected_spec, label_rule_of(request)));
+                 rows_from_arrays(std::move(arrays), task, request.expected_spec, array_rule_of(request)));
   found.raw.spec.name = stem_of(path);
   return found;
 }

@@ -2,6 +2,7 @@
 #include <iterator>
 #include <utility>
 
+#include "lanista/io/data/column_warnings.h"
 #include "lanista/io/data/dataset.h"
 #include "lanista/io/data/fold_assignment.h"
 #include "lanista/io/data/origin.h"
@@ -97,6 +98,19 @@ Result<void> encode(const LoadedRows::Columns& found, const std::vector<std::int
   return {};
 }
 
+/// Gives wide samples one scale, since the log and the package of a study have the statistics of each training.
+void limit_feature_columns(std::size_t trainings, RawData& raw) {
+  constexpr std::int64_t kMostScales = 100'000;
+  const std::int64_t width = raw.spec.features.elements_per_sample();
+  // With folds the specification has its own statistics next to those of the trainings.
+  const auto copies = static_cast<std::int64_t>(trainings > 1 ? trainings + 1 : 1);
+  if (!raw.has_feature_columns || width <= kMostScales / copies) return;
+  raw.has_feature_columns = false;
+  raw.data_warnings.push_back(std::to_string(width) + " features have one mean and one deviation in common; at most " +
+                              std::to_string(kMostScales / copies) + " have their own" +
+                              (trainings > 1 ? " with these folds" : ""));
+}
+
 struct Opened {
   RawData raw;
   std::vector<Split> splits;  ///< one, or one for each training
@@ -127,6 +141,12 @@ Result<Opened> open_split(const study::DataConfig& config, const std::string& fo
     if (!encoded) return with_file(encoded.error(), path);
     found.columns.reset();
   }
+  if (config.rules > study::kFirstRules && found.raw.spec.vocab == 0) {
+    if (const std::string warning = case_warning(found.raw.spec.labels); !warning.empty()) {
+      found.raw.data_warnings.push_back("classes " + warning);
+    }
+  }
+  limit_feature_columns(out.splits.size(), found.raw);
   if (has_origins(config)) fit_origins(found.raw, seen, config);
   found.raw.exact_features = {};
   found.raw.exact_targets = {};

@@ -24,6 +24,9 @@ struct RawData {
   std::vector<double> exact_features, exact_targets;
   /// True: the source holds its features, or its targets, as float32, so that a finer reading cannot exist.
   bool float32_features = false, float32_targets = false;
+  /// True: each feature is a column of a table without names and gets a mean and a deviation of its own. It is false
+  /// for tables with names, of which `spec.schema` has the statistics.
+  bool has_feature_columns = false;
   std::vector<float> weights;              ///< Weights in the training loss [rows], or empty.
   std::vector<std::string> names;          ///< Names such as file names [rows], or empty.
   std::int64_t missing = 0;                ///< Number of cells of a table without a value.

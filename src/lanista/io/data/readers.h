@@ -22,8 +22,12 @@ struct ReadRequest {
   const DataSpec* expected_spec = nullptr;
   std::int64_t rules = study::kLatestRules;  ///< rules of reading; with `expected_spec` those of that data set
 
-  /// The path of a file that the source calls `name`: `name` if absolute, else below `folder`.
-  std::string path(const std::string& name) const { return resolve_path(name, folder); }
+  /// The path of a file that the source calls `name`: `name` if absolute, else below `folder`. If nothing is there,
+  /// that of unescaped(name).
+  std::string path(const std::string& name) const {
+    const std::string written = resolve_path(name, folder), plain = unescaped(name);
+    return plain == name || fs->exists(written) ? written : resolve_path(plain, folder);
+  }
 };
 
 /// The rows that a reader returns, before the split.

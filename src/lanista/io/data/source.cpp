@@ -1,11 +1,30 @@
 #include "lanista/io/data/source.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "lanista/base/edit_distance.h"
 #include "lanista/base/parse_number.h"
 
 namespace lanista::data {
+namespace {
+
+/// The byte of a code %XX at `at`; 0 if there is none, or for %00.
+char code_at(const std::string& text, std::size_t at) {
+  unsigned char byte = 0;
+  const char* const begin = text.data() + at;
+  if (at + 3 > text.size() || *begin != '%') return 0;
+  const auto [end, failed] = std::from_chars(begin + 1, begin + 3, byte, 16);
+  return failed == std::errc() && end == begin + 3 ? static_cast<char>(byte) : 0;
+}
+
+/// The hint for a source that may have '&' or '?' in a name.
+std::string escape_hint(const std::string& text) {
+  const bool two_questions = std::ranges::count(text, '?') > 1;
+  return std::string("; inside a name, & is written %26") + (two_questions ? " and ? is written %3F" : "");
+}
+
+}  // namespace
 
 Error Source::error(const std::string& message) const {
   return {Code::kInvalidArgument, "source \"" + text + "\": " + message, ""};
@@ -19,7 +38,8 @@ Result<void> Source::check_option_names(const std::vector<std::string>& names) c
     for (const std::string& n : names) expected_spec += (expected_spec.empty() ? "" : ", ") + n;
     const std::string nearest = nearest_name(name, names);
     return error("unknown option \"" + name + "\"" + (nearest.empty() ? "" : ", did you mean \"" + nearest + "\"?") +
-                 (expected_spec.empty() ? "; there are none" : "; there are " + expected_spec));
+                 (expected_spec.empty() ? "; there are none" : "; there are " + expected_spec) +
+                 (nearest.empty() && !expected_spec.empty() ? escape_hint(text) : ""));
   }
   return {};
 }
@@ -49,6 +69,28 @@ std::optional<std::string> Source::value(const std::string& name) const {
   return it->second;
 }
 
+std::string unescaped(const std::string& text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char decoded = code_at(text, i);
+    out += decoded != 0 ? decoded : text[i];
+    i += decoded != 0 ? 2 : 0;
+  }
+  return out;
+}
+
+std::string escaped(const std::string& text, std::string_view characters) {
+  if (text.find_first_of(characters) == std::string::npos) return text;
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const bool is_special = characters.find(text[i]) != std::string_view::npos || code_at(text, i) != 0;
+    out += is_special ? std::string{'%', kDigits[byte / 16], kDigits[byte % 16]} : std::string(1, text[i]);
+  }
+  return out;
+}
+
 std::vector<std::string> split_at_commas(const std::string& text) {
   std::vector<std::string> pieces;
   for (std::size_t begin = 0;;) {
@@ -75,7 +117,8 @@ Result<Source> parse_source(const std::string& text) {
     const std::string option = text.substr(begin, end - begin);
     const std::size_t equals = option.find('=');
     if (equals == std::string::npos || equals == 0) {
-      return source.error("\"" + option + "\" is not of the form option=value");
+      return source.error("\"" + option + "\" is not of the form option=value" +
+                          (begin > question + 1 ? escape_hint(text) : ""));
     }
     if (!source.options.emplace(option.substr(0, equals), option.substr(equals + 1)).second) {
       return source.error("option \"" + option.substr(0, equals) + "\" stands twice");

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lanista/base/result.h"
@@ -34,6 +35,14 @@ struct Source {
 /// Parses a source; kind and option names may be unknown ones. Errors: kInvalidArgument (no kind, an option without
 /// name or '=', an option given twice).
 Result<Source> parse_source(const std::string& text);
+
+/// `text` with each code of the form %2C, a percent sign and two hexadecimal digits, replaced by its character. Other
+/// percent signs and %00 are unchanged. Readers apply it to names that do not exist as they are written, so a name may
+/// itself hold such a code.
+std::string unescaped(const std::string& text);
+/// `text` as a part of a source in which `characters` have another meaning: each of them as its code, and then also the
+/// percent signs that begin a code. A text without such characters is unchanged. unescaped() reverses it.
+std::string escaped(const std::string& text, std::string_view characters = "&,");
 
 /// The parts of a text between commas, in order, with spaces unchanged. An empty text has one empty part.
 std::vector<std::string> split_at_commas(const std::string& text);

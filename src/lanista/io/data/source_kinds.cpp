@@ -22,11 +22,12 @@ const std::vector<SourceKind>& source_kinds() {
       {"csv",
        "csv:FILE",
        "a table, one row a line",
-       {{"target", "A,B", "name or number of the column to predict, or of several; the last one if not given"},
-        {"drop", "A,B", "columns to leave out"},
+       {{"target", "A,B", "name, or number from 0, of the column to predict, or of several; the last one if not given"},
+        {"drop", "A,B", "columns to leave out, by name or by number from 0"},
         {"header", "auto|yes|no", "whether the first line names the columns; auto: by the kinds of cells below it",
          true},
-        {"sep", "CHARACTER|tab", "what stands between cells; else comma, semicolon or tab, whichever is there", true},
+        {"sep", "CHARACTER|tab|space",
+         "what stands between cells; else comma, semicolon or tab, whichever is there, or |; space: any blanks", true},
         {"numeric", "A,B", "columns that hold numbers"},
         {"categorical", "A,B", "columns that hold categories, even if they look like numbers"},
         {"categories", "N",
@@ -111,12 +112,13 @@ namespace {
 
 using PathMap = std::function<std::string(const std::string&)>;
 
-std::string map_all(const std::string& text, SourceKind::PathCount paths, const PathMap& map) {
+/// `text` with each path replaced by `map`, and `separator`, which ends the text in a source, as its code.
+std::string map_all(const std::string& text, SourceKind::PathCount paths, char separator, const PathMap& map) {
   if (paths == SourceKind::PathCount::kNone || text.empty()) return text;
-  if (paths == SourceKind::PathCount::kOne) return map(text);
+  if (paths == SourceKind::PathCount::kOne) return escaped(map(text), std::string(1, separator));
   std::string out;
   for (const std::string& path : split_at_commas(text)) {
-    out += (out.empty() ? "" : ",") + (path.empty() ? path : map(path));
+    out += (out.empty() ? "" : ",") + (path.empty() ? path : escaped(map(path), std::string{separator, ','}));
   }
   return out;
 }
@@ -128,7 +130,7 @@ std::string map_paths(const std::string& text, const PathMap& map) {
   if (!source) return text;
   const auto kind = std::ranges::find(source_kinds(), source->kind, &SourceKind::name);
   if (kind == source_kinds().end()) return text;
-  std::string out = source->kind + ":" + map_all(source->argument, kind->paths, map);
+  std::string out = source->kind + ":" + map_all(source->argument, kind->paths, '?', map);
   // Options keep their order.
   std::size_t begin = source->kind.size() + 1 + source->argument.size();
   while (begin < text.size()) {
@@ -136,7 +138,7 @@ std::string map_paths(const std::string& text, const PathMap& map) {
     const std::string name = text.substr(begin + 1, equals - begin - 1);
     const auto option = std::ranges::find(kind->options, name, &SourceKind::Option::name);
     const auto paths = option == kind->options.end() ? SourceKind::PathCount::kNone : option->paths;
-    out += text.substr(begin, equals + 1 - begin) + map_all(text.substr(equals + 1, end - equals - 1), paths, map);
+    out += text.substr(begin, equals + 1 - begin) + map_all(text.substr(equals + 1, end - equals - 1), paths, '&', map);
     begin = end;
   }
   return out;

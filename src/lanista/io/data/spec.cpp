@@ -355,14 +355,15 @@ std::string schema_text(const DataSpec& spec) {
   LANISTA_CHECK(columns.ok(), "a specification holds a sound schema");
   std::size_t longest = 0;
   // A name may be any text of a file, so it is printed in one line.
-  for (const Column& column : *columns) longest = std::max(longest, display_width(printable(column.name)));
+  const auto shown_name = [](const std::string& name) { return name.empty() ? "\"\"" : printable(name); };
+  for (const Column& column : *columns) longest = std::max(longest, display_width(shown_name(column.name)));
   const std::vector<std::string> targets = target_names(spec);
   const std::string weight = spec.schema.value("weight", "");
   for (const std::string& name : targets) longest = std::max(longest, display_width(printable(name)));
   const std::string holdout_loss = spec.schema.value("holdout", "");
   for (const std::string& name : {weight, holdout_loss}) longest = std::max(longest, display_width(printable(name)));
   const auto padded = [&](const std::string& name) {
-    const std::string shown = printable(name);
+    const std::string shown = shown_name(name);
     return shown + std::string(longest - display_width(shown) + 2, ' ');
   };
   std::string out;

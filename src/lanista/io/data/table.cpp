@@ -36,6 +36,11 @@ Error not_a_date_error(const std::string& column, const std::string& row_locatio
                        ", which is no date; expected 2024-03-01, 2024/03/01 or 01.03.2024, with a time or without");
 }
 
+/// A column in messages; one without a name has its index.
+std::string column_text(const std::string& name, std::size_t index) {
+  return name.empty() ? "column " + std::to_string(index) + ", which has no name" : "column \"" + name + "\"";
+}
+
 /// The result of one pass over the cells of a column.
 struct ColumnScan {
   std::vector<double> numbers;            ///< of each row; NaN without a value, or if it is not a number
@@ -246,14 +251,14 @@ Error beyond_float_error(const std::string& column, const std::string& row_locat
   return malformed(column, row_location + " holds " + quoted(text) +
                                ", which is finite but beyond float32 (3.4e38); divide the column, leave it out with "
                                "drop=" +
-                               column + ", or missing=" + std::string(text.substr(0, 64)) +
+                               escaped(column) + ", or missing=" + escaped(std::string(text.substr(0, 64))) +
                                " if it means that there is no value");
 }
 
 Error not_a_number_error(const std::string& column, const std::string& row_location, std::string_view text) {
   return malformed(column, row_location + " holds " + quoted(text) +
-                               ", which is not a number; correct it, or missing=" + std::string(text.substr(0, 64)) +
-                               " if it means that there is no value");
+                               ", which is not a number; correct it, or missing=" +
+                               escaped(std::string(text.substr(0, 64))) + " if it means that there is no value");
 }
 
 Table::Table(formats::CsvTable cells, CellNotation notation)
@@ -266,7 +271,23 @@ Table::Table(formats::CsvTable cells, CellNotation notation)
 }
 
 std::string_view Table::text(std::size_t row, std::size_t column) const {
-  return notation_.text(cells_.cell(rows_[row], column), keeps_na_[column]);
+  const auto text = notation_.text(cells_.cell(rows_[row], column), keeps_na_[column]);
+  if (booleans_.empty()) return text;
+  const auto names = booleans_.find(column);
+  const auto value = names == booleans_.end() ? std::nullopt : boolean_of(text);
+  if (!value) return text;
+  const std::string& name = names->second[*value ? 1 : 0];
+  return name.empty() ? text : std::string_view(name);
+}
+
+void Table::unify_booleans(std::size_t column, const std::vector<std::string>& names) {
+  std::array<std::string, 2> spelling;
+  for (const std::string& name : names) {
+    const auto value = boolean_of(name);
+    if (!value || !spelling[*value ? 1 : 0].empty()) return;
+    spelling[*value ? 1 : 0] = name;
+  }
+  booleans_[column] = std::move(spelling);
 }
 
 std::string_view Table::cell(std::size_t row, std::size_t column) const {
@@ -320,6 +341,7 @@ Result<FittedColumns> fit_columns(const Table& table, const std::vector<ColumnDe
     switch (column.kind) {
       case ColumnKind::kNumber:
         LANISTA_TRY(fit_number(table, raw.index, train, cells, column));
+        if (warning.empty() && !raw.kind) warning = counter_warning(table, raw.index, cells.numbers);
         break;
       case ColumnKind::kCategory:
         if (column.categories.empty()) {
@@ -329,13 +351,14 @@ Result<FittedColumns> fit_columns(const Table& table, const std::vector<ColumnDe
           const std::int64_t present = static_cast<std::int64_t>(table.rows()) - cells.missing;
           warning = identifier_warning(table, raw.index, present, cells.unique);
         }
+        if (warning.empty() && table.notation().rules > study::kFirstRules) warning = case_warning(column.categories);
         break;
       case ColumnKind::kDate:
         LANISTA_TRY(fit_date(table, raw.index, train, column));
         break;
     }
     add_origins(table, raw.index, column, cells, train, out.origin);
-    if (!warning.empty()) out.data_warnings.push_back("column \"" + column.name + "\": " + warning);
+    if (!warning.empty()) out.data_warnings.push_back(column_text(column.name, raw.index) + ": " + warning);
     out.columns.push_back(std::move(column));
   }
   if (std::ranges::all_of(out.origin, [](double x) { return x == 0; })) out.origin.clear();

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
@@ -31,6 +33,9 @@ class Table {
   std::string_view cell(std::size_t row, std::size_t column) const;
   /// Lets a column keep the texts in notation().kept as values.
   void keep_na_in(std::size_t column) { keeps_na_[column] = true; }
+  /// Lets text() return `names` for the texts of a column that boolean_of() reads: for each the name with its value. No
+  /// change unless `names` are one or two texts with different values.
+  void unify_booleans(std::size_t column, const std::vector<std::string>& names);
   bool has_header() const { return cells_.has_header(); }  ///< true: the first line of the file has the names
   /// The number that the text of a cell denotes; none if it is not a finite number.
   std::optional<double> number(std::string_view text) const { return notation_.number(text); }
@@ -38,6 +43,10 @@ class Table {
 
   /// The location of a row for messages: "row 17", from 1 after the header, or "row 3 of test.csv" in a second file.
   std::string row_location(std::size_t row) const;
+  /// The number of a row in its file, from 0 after the header.
+  std::size_t row_in_file(std::size_t row) const {
+    return rows_[row] < first_file_ ? rows_[row] : rows_[row] - first_file_;
+  }
   /// Drops the rows without a value in at least one of `columns` and returns the number of dropped rows. Later rows get
   /// smaller indices.
   std::int64_t drop_rows_with_missing(const std::vector<std::size_t>& columns);
@@ -50,7 +59,9 @@ class Table {
  private:
   formats::CsvTable cells_;
   CellNotation notation_;
-  std::vector<bool> keeps_na_;     ///< of each column
+  std::vector<bool> keeps_na_;  ///< of each column
+  /// By column: the names of false and true, where spellings of them are one value.
+  std::map<std::size_t, std::array<std::string, 2>> booleans_;
   std::vector<std::size_t> rows_;  ///< row numbers in `cells_`
   std::size_t first_file_ = 0;     ///< rows of `cells_` from the first file
   std::string second_name_;
@@ -101,9 +112,10 @@ Result<TableRoles> roles_from_source(const Source& source, const std::vector<std
 /// "categories"?}…], "target": {"name" (or "names", a list), "kind"?: "classes"|"numbers"|"multilabel"}}.
 ///
 /// The features are the listed columns, in that order; columns for the split and the weight stay unset.
-/// DataSpec::schema has this form. Errors: kInvalidArgument (an invalid entry, or a column that `header` lacks; with
-/// the entry).
-Result<TableRoles> roles_from_schema(const nlohmann::json& schema, const std::vector<std::string>& header);
+/// DataSpec::schema has this form, with more keys. After the first of the study's `rules` other keys are errors.
+/// Errors: kInvalidArgument (an invalid entry or an unknown key, with the nearest one; a column that `header` lacks).
+Result<TableRoles> roles_from_schema(const nlohmann::json& schema, const std::vector<std::string>& header,
+                                     std::int64_t rules = study::kLatestRules);
 
 /// The targets of the rows of a table.
 ///
@@ -168,8 +180,16 @@ struct EncodedRows {
 Result<EncodedRows> encode_rows(const Table& table, const std::vector<std::size_t>& indices,
                                 const std::vector<Column>& columns, std::span<const double> origin = {});
 
-/// The index of the column with the name `requested`, else `requested` itself as an index from 0. Errors:
-/// kInvalidArgument (neither, with the nearest name; several columns of that name).
+/// The index of the column with the name `requested`, else `requested` itself as an index from 0, else the column of
+/// index_of_name() for it or for unescaped(requested). Errors: kInvalidArgument (none of these, with the nearest name;
+/// several columns of that name).
 Result<std::size_t> find_column(const std::vector<std::string>& header, const std::string& requested);
+
+/// The index of the first column with the name `name`, else of the only one that differs from it in blanks around it.
+std::optional<std::size_t> index_of_name(const std::vector<std::string>& header, const std::string& name);
+
+/// How an option of a source names a column: its name with codes for commas and '&', or its index where the name is
+/// empty or not unique.
+std::string column_in_option(const std::vector<std::string>& header, std::size_t column);
 
 }  // namespace lanista::data

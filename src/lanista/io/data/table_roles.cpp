@@ -6,6 +6,7 @@
 
 #include "lanista/base/edit_distance.h"
 #include "lanista/base/parse_number.h"
+#include "lanista/base/text_cursor.h"
 #include "lanista/io/data/table.h"
 
 namespace lanista::data {
@@ -30,6 +31,43 @@ Error invalid_columns(std::string message) { return {Code::kInvalidArgument, "sc
 std::string text_at(const json& object, const char* key) {
   const auto it = object.find(key);
   return it != object.end() && it->is_string() ? it->get<std::string>() : std::string();
+}
+
+/// Checks that the keys of a part of a schema are some of `usual`, or of `stored`, which a model package has in
+/// addition. `is_stored`: the part has the form of a package.
+Result<void> check_keys(const json& object, const std::string& what, const std::vector<std::string>& usual,
+                        const std::vector<std::string>& stored, bool is_stored) {
+  for (const auto& [key, unused] : object.items()) {
+    if (std::ranges::find(usual, key) != usual.end()) continue;
+    const bool is_known = std::ranges::find(stored, key) != stored.end();
+    if (is_known && is_stored) continue;
+    std::string allowed;
+    for (const std::string& name : usual) allowed += (allowed.empty() ? "" : ", ") + name;
+    const std::string nearest = is_known ? "" : nearest_name(key, usual);
+    return invalid_columns(what + ": " +
+                           (is_known ? "\"" + key + "\" is computed from the rows" : "unknown key \"" + key + "\"") +
+                           (nearest.empty() ? "" : ", did you mean \"" + nearest + "\"?") + "; allowed are " + allowed);
+  }
+  return {};
+}
+
+Result<void> check_schema_keys(const json& schema) {
+  static const std::vector<std::string> kOfColumn{"name", "kind", "categories"};
+  static const std::vector<std::string> kStored{"missing", "unique", "missing_becomes", "mean", "scale",
+                                                "min",     "max",    "unseen",          "parts"};
+  bool is_stored = true;
+  for (const json& column : schema["columns"]) {
+    if (!column.is_object()) return invalid_columns("a column is no object");
+    const bool has_counts = column.contains("missing") && column.contains("unique");
+    is_stored &= has_counts;
+    LANISTA_TRY(check_keys(column, "column \"" + text_at(column, "name") + "\"", kOfColumn, kStored, has_counts));
+  }
+  LANISTA_TRY(check_keys(schema, "the file", {"columns", "target"}, {"weight", "holdout"}, is_stored));
+  const json& target = schema["target"];
+  if (target.contains("name") && target.contains("names")) {
+    return invalid_columns("the target has both \"name\" and \"names\"; \"names\" is for several targets");
+  }
+  return check_keys(target, "the target", {"name", "names", "kind"}, {}, false);
 }
 
 Result<ColumnDeclaration> declared_column(const json& entry, const std::vector<std::string>& header) {
@@ -58,16 +96,37 @@ Result<ColumnDeclaration> declared_column(const json& entry, const std::vector<s
   return out;
 }
 
+/// The columns of a list with commas. A name may contain a comma if the list has no other one.
+Result<std::vector<std::size_t>> find_listed_columns(const std::vector<std::string>& header, const std::string& names) {
+  std::vector<std::size_t> out;
+  for (const std::string& name : split_at_commas(names)) {
+    const auto column = find_column(header, name);
+    if (!column) {
+      if (std::ranges::count(header, names) != 1) {
+        Error error = column.error();
+        const auto has_comma = [](const std::string& other) { return other.find(',') != std::string::npos; };
+        if (std::ranges::any_of(header, has_comma)) error.message += "; inside a name, a comma is written %2C";
+        return error;
+      }
+      return std::vector{static_cast<std::size_t>(std::ranges::find(header, names) - header.begin())};
+    }
+    out.push_back(*column);
+  }
+  return out;
+}
+
 /// The kinds that numeric=, categorical= and dates= declare.
 Result<std::map<std::size_t, ColumnKind>> declared_kinds(const Source& source, const std::vector<std::string>& header) {
   std::map<std::size_t, ColumnKind> kinds;
   for (const auto& [kind, in_schema, option] : kKinds) {
     const auto names = source.value(option);
     if (!names) continue;
-    for (const std::string& name : split_at_commas(*names)) {
-      const auto column = find_column(header, name);
-      if (!column) return source.error(column.error().message);
-      if (!kinds.emplace(*column, kind).second) return source.error("column \"" + name + "\" is declared twice");
+    const auto columns = find_listed_columns(header, *names);
+    if (!columns) return source.error(columns.error().message);
+    for (const std::size_t column : *columns) {
+      if (!kinds.emplace(column, kind).second) {
+        return source.error("column \"" + header[column] + "\" is declared twice");
+      }
     }
   }
   return kinds;
@@ -89,15 +148,38 @@ Result<void> add_row_roles(const Source& source, const std::vector<std::string>&
   return {};
 }
 
+std::optional<std::size_t> index_of_name(const std::vector<std::string>& header, const std::string& name) {
+  if (const auto at = std::ranges::find(header, name); at != header.end()) {
+    return static_cast<std::size_t>(at - header.begin());
+  }
+  const auto is_same = [&](const std::string& other) { return trim(other, " ") == trim(name, " "); };
+  if (trim(name, " ").empty() || std::ranges::count_if(header, is_same) != 1) return std::nullopt;
+  return static_cast<std::size_t>(std::ranges::find_if(header, is_same) - header.begin());
+}
+
 Result<std::size_t> find_column(const std::vector<std::string>& header, const std::string& requested) {
   const auto refuse = [](std::string message) { return Error{Code::kInvalidArgument, std::move(message), ""}; };
+  const std::string last = std::to_string(header.size() - 1);
   const auto count = std::count(header.begin(), header.end(), requested);
-  if (count > 1) return refuse("there are " + std::to_string(count) + " columns called \"" + requested + "\"");
+  if (count > 1) {
+    return refuse("there are " + std::to_string(count) + " columns called \"" + requested +
+                  "\"; name one by its number, 0 to " + last);
+  }
   if (count == 1) return static_cast<std::size_t>(std::find(header.begin(), header.end(), requested) - header.begin());
   if (const auto index = parse_number<std::size_t>(requested); index && *index < header.size()) return *index;
-  const std::string nearest = nearest_name(requested, header);
-  return refuse("no column \"" + requested + "\"" + (nearest.empty() ? "" : ", did you mean \"" + nearest + "\"?") +
-                "; there are " + std::to_string(header.size()) + " columns");
+  for (const std::string& name : {requested, unescaped(requested)}) {
+    if (const auto found = index_of_name(header, name)) return *found;
+  }
+  const std::string nearest = nearest_name(unescaped(requested), header);
+  return refuse("no column \"" + requested + "\"" +
+                (nearest.empty() ? "" : ", did you mean \"" + escaped(nearest) + "\"?") + "; there are " +
+                std::to_string(header.size()) + " columns, with the numbers 0 to " + last);
+}
+
+std::string column_in_option(const std::vector<std::string>& header, std::size_t column) {
+  const std::string option = escaped(header[column]);
+  const auto found = find_column(header, option);
+  return !option.empty() && found && *found == column ? option : std::to_string(column);
 }
 
 namespace {
@@ -106,15 +188,14 @@ namespace {
 Result<std::vector<std::size_t>> columns_to_predict(const Source& source, const std::vector<std::string>& header) {
   const auto requested = source.value("target");
   if (!requested) return std::vector{header.size() - 1};
-  const bool one = std::ranges::find(header, *requested) != header.end() || requested->find(',') == std::string::npos;
-  std::vector<std::size_t> out;
-  for (const std::string& name : one ? std::vector{*requested} : split_at_commas(*requested)) {
-    auto found = find_column(header, name);
-    if (!found) return source.error(found.error().message);
-    if (std::ranges::find(out, *found) != out.end()) return source.error("target= names \"" + name + "\" twice");
-    out.push_back(*found);
+  if (std::ranges::count(header, *requested) == 1) return std::vector{*index_of_name(header, *requested)};
+  auto found = find_listed_columns(header, *requested);
+  if (!found) return source.error(found.error().message);
+  for (auto it = found->begin(); it != found->end(); ++it) {
+    if (std::find(found->begin(), it, *it) == it) continue;
+    return source.error("target= names \"" + header[*it] + "\" twice");
   }
-  return out;
+  return found;
 }
 
 std::string quoted_names(const std::vector<std::string>& header, const std::vector<std::size_t>& columns) {
@@ -126,20 +207,16 @@ std::string quoted_names(const std::vector<std::string>& header, const std::vect
 }  // namespace
 
 Result<TableRoles> roles_from_source(const Source& source, const std::vector<std::string>& header) {
-  const auto column_of = [&](const std::string& name) -> Result<std::size_t> {
-    auto found = find_column(header, name);
-    if (!found) return source.error(found.error().message);
-    return found;
-  };
   TableRoles roles;
   LANISTA_ASSIGN(roles.task, source.choice("task", table_tasks()));
   LANISTA_ASSIGN(roles.targets, columns_to_predict(source, header));
   LANISTA_ASSIGN(const auto kinds, declared_kinds(source, header));
   std::set<std::size_t> dropped(roles.targets.begin(), roles.targets.end());
   if (const auto drop = source.value("drop")) {
-    for (const std::string& name : split_at_commas(*drop)) {
-      LANISTA_ASSIGN(const std::size_t column, column_of(name));
-      if (roles.is_target(column)) return source.error("the target \"" + name + "\" cannot be dropped");
+    const auto columns = find_listed_columns(header, *drop);
+    if (!columns) return source.error(columns.error().message);
+    for (const std::size_t column : *columns) {
+      if (roles.is_target(column)) return source.error("the target \"" + header[column] + "\" cannot be dropped");
       dropped.insert(column);
     }
   }
@@ -171,17 +248,19 @@ Result<TableRoles> roles_from_source(const Source& source, const std::vector<std
   std::set<std::string_view> names;
   for (const std::size_t column : used) {
     if (!names.insert(header[column]).second) {
-      return source.error("two columns are called \"" + header[column] + "\"; leave one out with drop=NUMBER");
+      return source.error("two columns are called \"" + header[column] +
+                          "\"; leave one out with drop=" + std::to_string(column));
     }
   }
   return roles;
 }
 
-Result<TableRoles> roles_from_schema(const json& schema, const std::vector<std::string>& header) {
+Result<TableRoles> roles_from_schema(const json& schema, const std::vector<std::string>& header, std::int64_t rules) {
   if (!schema.is_object() || !schema.contains("columns") || !schema["columns"].is_array() ||
       !schema.contains("target") || !schema["target"].is_object()) {
     return invalid_columns("expected {\"columns\": [{\"name\", \"kind\"}…], \"target\": {\"name\"}}");
   }
+  if (rules > study::kFirstRules) LANISTA_TRY(check_schema_keys(schema));
   const json& target = schema["target"];
   TableRoles roles;
   const bool several = target.contains("names") && target["names"].is_array() && !target["names"].empty();

@@ -21,6 +21,11 @@ struct UndefinedMetric {
 std::vector<UndefinedMetric> undefined_metrics(const Dataset& set, const std::vector<std::string>& metrics,
                                                std::span<const study::Metric> own = {});
 
+/// Returns a warning for each part that has rows of one class only, or no row of a class or label that another part
+/// has. With folds the parts of each fold count, and the first fold is named. Texts have no such warnings for classes
+/// without a row, since most tokens are rare. Empty without classes and labels, and with the first rules of studies.
+std::vector<std::string> part_class_warnings(const Dataset& set);
+
 /// The name of a class in messages, in quotes if it has one: class "rare", or class 2.
 std::string class_text(const DataSpec& spec, std::size_t index);
 

@@ -24,17 +24,18 @@ Result<void> rebase_paths(study::StudyConfig& config, const std::string& from, c
   // The paths of the study must lead to the same files again, so they are converted there and back.
   std::vector<std::string> written, found;
   std::string rebased_path = data::map_paths(config.data.source, [&](const std::string& path) {
-    written.push_back(rebase(path));
-    return written.back();
+    const std::string rebased = rebase(path);
+    written.push_back(data::unescaped(rebased));
+    return rebased;
   });
   data::map_paths(rebased_path, [&](const std::string& path) {
-    found.push_back(path);
+    found.push_back(data::unescaped(path));
     return path;
   });
   if (written != found) {
     return Error{Code::kInvalidArgument,
-                 "the path to the data holds a '?' or a ',', which a study could not find again; allowed: a path, seen "
-                 "from the study's folder, without them",
+                 "the path to the data cannot be written as part of a source; allowed: a path, seen from the study's "
+                 "folder, without ? & , and %",
                  rebased_path};
   }
   if (find_invalid_utf8(rebased_path) != std::string::npos) {
@@ -62,7 +63,7 @@ std::string default_study_name(const std::string& source) {
   constexpr std::size_t kLongest = 40;
   const auto parsed = data::parse_source(source);
   std::string path = parsed ? parsed->argument : source;
-  path = path.substr(0, path.find(','));
+  path = data::unescaped(path.substr(0, path.find(',')));
   while (path.ends_with('/')) path.pop_back();
   std::string name;
   for (const char c : data::stem_of(path)) {

@@ -1,0 +1,382 @@
+// Tables as programs write them: indices, booleans, names with special characters, separators; and warnings for users.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "lanista/io/data/catalog.h"
+#include "lanista/io/data/columns.h"
+#include "lanista/io/data/dataset.h"
+#include "lanista/io/data/export.h"
+#include "lanista/io/data/raw_input.h"
+#include "lanista/io/data/source.h"
+#include "lanista/io/data/undefined_metrics.h"
+#include "lanista/io/formats/npy.h"
+#include "support/io/data/test_support.h"
+
+namespace lanista::data {
+namespace {
+
+using Names = std::vector<std::string>;
+
+bool mentions(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+class ReadingRemarks : public DataInFolderTest {
+ protected:
+  Result<Dataset> get(const std::string& source, std::int64_t rules = study::kLatestRules) {
+    study::DataConfig config;
+    config.source = source;
+    config.rules = rules;
+    config.split = {0.5, 0.25, 0.25};
+    return open(config, folder_, real_file_system());
+  }
+  Result<Dataset> table(const std::string& text, const std::string& options = "",
+                        std::int64_t rules = study::kLatestRules) {
+    write("t.csv", text);
+    return get("csv:t.csv" + options, rules);
+  }
+  /// Rows with what `cells` returns for each row, and a class that alternates in pairs.
+  template <class Cells>
+  static std::string rows(const std::string& header, int count, Cells cells) {
+    std::string out = header + "\n";
+    for (int i = 0; i < count; ++i) out += cells(i) + (i / 2 % 2 == 0 ? ",a\n" : ",b\n");
+    return out;
+  }
+  static std::string warnings(const Result<Dataset>& set) {
+    if (!set.ok()) return "error: " + set.error().message;
+    std::string out;
+    for (const std::string& warning : set->data_warnings()) out += warning + "\n";
+    return out;
+  }
+  void expect_refused(const Result<Dataset>& set, const std::string& message) {
+    ASSERT_FALSE(set.ok());
+    EXPECT_TRUE(mentions(set.error().message, message)) << set.error().message;
+  }
+  /// Writes x.npy and y.npy: three columns of different scale, and a sum of them.
+  void save_arrays(std::int64_t count, bool flat = true) {
+    Tensor x{.name = "", .type = ElementType::kF64, .shape = {count, 3}, .bytes = {}}, y = x;
+    if (!flat) x.shape = {count, 1, 3};
+    y.shape = {count};
+    const auto add = [](Tensor& to, double value) {
+      const auto bytes = std::as_bytes(std::span(&value, 1));
+      to.bytes.insert(to.bytes.end(), bytes.begin(), bytes.end());
+    };
+    for (std::int64_t i = 0; i < count; ++i) {
+      const auto at = static_cast<double>(i * 37 % count);
+      for (const double value : {at, 1e5 * at * at, 1e-3 * at}) add(x, value);
+      add(y, at / 4 + 0.125);
+    }
+    write("x.npy", formats::encode_npy(x));
+    write("y.npy", formats::encode_npy(y));
+  }
+};
+
+TEST_F(ReadingRemarks, ColumnsOfAnArrayHaveTheirOwnScales) {
+  save_arrays(40);
+  const auto set = get("npy:x.npy,y.npy");
+  ASSERT_TRUE(set.ok()) << set.error().text();
+  std::string text = "a,b,c,y\n";
+  for (int i = 0; i < 40; ++i) {
+    const int at = i * 37 % 40;
+    text += std::to_string(at) + "," + std::to_string(100000LL * at * at) + "," + std::to_string(1e-3 * at) + "," +
+            std::to_string(at / 4.0 + 0.125) + "\n";
+  }
+  const auto same = table(text);
+  ASSERT_TRUE(same.ok()) << same.error().text();
+  ASSERT_EQ(set->spec().normalization.mean.size(), 3U);
+  for (std::size_t c = 0; c < 3; ++c) {
+    EXPECT_NEAR(set->spec().normalization.mean[c], same->spec().normalization.mean[c], 1e-6 * (c == 1 ? 1e8 : 1));
+    EXPECT_NEAR(set->spec().normalization.scale[c] / same->spec().normalization.scale[c], 1, 1e-5);
+  }
+  EXPECT_EQ(get("npy:x.npy,y.npy", study::kFirstRules)->spec().normalization.mean.size(), 1U);
+  save_arrays(40, false);
+  EXPECT_EQ(get("npy:x.npy,y.npy")->spec().normalization.mean.size(), 1U);
+}
+
+TEST_F(ReadingRemarks, StepsAndChannelsOfDifferentRangesHaveAWarning) {
+  const auto warning = [&](float factor, std::vector<std::int64_t> sample) {
+    Tensor x{.name = "", .type = ElementType::kF32, .shape = {24, sample[0], sample[1]}, .bytes = {}};
+    for (std::int64_t i = 0; i < x.elements(); ++i) {
+      const bool scaled = sample[0] > sample[1] ? i % sample[1] == 0 : i / sample[1] % sample[0] == 0;
+      const float value = static_cast<float>(i * 7 % 11) * (scaled ? factor : 1);
+      const auto bytes = std::as_bytes(std::span(&value, 1));
+      x.bytes.insert(x.bytes.end(), bytes.begin(), bytes.end());
+    }
+    Tensor y{.name = "", .type = ElementType::kU8, .shape = {24}, .bytes = {}};
+    for (int i = 0; i < 24; ++i) y.bytes.push_back(static_cast<std::byte>(i % 2));
+    write("x.npy", formats::encode_npy(x));
+    write("y.npy", formats::encode_npy(y));
+    return warnings(get("npy:x.npy,y.npy"));
+  };
+  EXPECT_TRUE(mentions(warning(5000, {5, 3}), "axis 2 of the features [rows, 5, 3] has entries with ranges"));
+  EXPECT_TRUE(mentions(warning(5000, {3, 5}), "axis 1 of the features [rows, 3, 5] has entries with ranges"));
+  EXPECT_EQ(warning(500, {5, 3}), "");
+}
+
+TEST_F(ReadingRemarks, FoldsOfAnArrayHaveScalesOfColumns) {
+  save_arrays(40);
+  study::DataConfig config;
+  config.source = "npy:x.npy,y.npy";
+  config.folds = 4;
+  config.split = {0.8, 0, 0.2};
+  const auto set = open(config, folder_, real_file_system());
+  ASSERT_TRUE(set.ok()) << set.error().text();
+  for (const DataSpec& fold : set->spec().folds) EXPECT_EQ(fold.normalization.mean.size(), 3U);
+  const auto again = parse_spec(spec_json(set->spec()));
+  ASSERT_TRUE(again.ok()) << again.error().text();
+  EXPECT_EQ(again->folds[3].normalization, set->spec().folds[3].normalization);
+}
+
+TEST_F(ReadingRemarks, WideArraysShareOneScale) {
+  Tensor x{.name = "", .type = ElementType::kU8, .shape = {8, 100'001}, .bytes = {}};
+  for (std::int64_t i = 0; i < x.elements(); ++i) x.bytes.push_back(static_cast<std::byte>(i * 7 % 251));
+  write("x.npy", formats::encode_npy(x));
+  Tensor y{.name = "", .type = ElementType::kU8, .shape = {8}, .bytes = {}};
+  for (int i = 0; i < 8; ++i) y.bytes.push_back(static_cast<std::byte>(i % 2));
+  write("y.npy", formats::encode_npy(y));
+  const auto set = get("npy:x.npy,y.npy");
+  ASSERT_TRUE(set.ok()) << set.error().text();
+  EXPECT_EQ(set->spec().normalization.mean.size(), 1U);
+  EXPECT_TRUE(mentions(warnings(set), "100001 features have one mean and one deviation in common")) << warnings(set);
+}
+
+TEST_F(ReadingRemarks, ColumnsThatCountRowsAreNamed) {
+  const auto counting = [&](const std::string& name, int first, int count, int step = 1) {
+    return rows(name + ",x,y", count, [&](int i) {
+      return std::to_string(first + i * step % count) + "," + std::to_string(i * 7 % 5) + ".5";
+    });
+  };
+  const std::string unnamed = warnings(table(counting("", 0, 30)));
+  EXPECT_TRUE(mentions(unnamed, "column 0, which has no name: it counts the rows")) << unnamed;
+  EXPECT_TRUE(mentions(unnamed, "drop=0 leaves it out")) << unnamed;
+  EXPECT_TRUE(mentions(warnings(table(counting("", 0, 30, 7))), "another whole number"));
+  EXPECT_TRUE(mentions(warnings(table(counting("Unnamed: 0", 5, 8))), "drop=Unnamed: 0 leaves it out"));
+  EXPECT_TRUE(mentions(warnings(table(counting("index", 1, 8))), "column \"index\": it counts the rows"));
+  EXPECT_TRUE(mentions(warnings(table(counting("no", 1, 30))), "column \"no\": it counts the rows"));
+  for (const std::string name : {"id", "user_id", "PassengerId", "row ID"}) {
+    EXPECT_TRUE(mentions(warnings(table(counting(name, 1000, 30, 7))), "another whole number, as an identifier has"));
+  }
+  EXPECT_EQ(warnings(table(counting("grid", 1000, 30, 7))), "");
+  EXPECT_EQ(warnings(table(counting("id", 1000, 12, 7))), "");
+  for (const std::string& silent :
+       {warnings(table(counting("no", 1, 19))), warnings(table(counting("no", 2, 30))),
+        warnings(table(counting("no", 0, 30, 7))), warnings(table(counting("", 0, 30), "?drop=0")),
+        warnings(table(counting("", 0, 30), "?numeric=0")),
+        warnings(table(counting("", 0, 30), "", study::kFirstRules))}) {
+    EXPECT_EQ(silent, "");
+  }
+}
+
+TEST_F(ReadingRemarks, CountersRestartInATestFile) {
+  const auto text = rows("id,x,y", 30, [](int i) { return std::to_string(i) + "," + std::to_string(i % 3) + ".5"; });
+  write("test.csv", text);
+  EXPECT_TRUE(mentions(warnings(table(text, "?test=test.csv")), "column \"id\": it counts the rows"));
+}
+
+TEST_F(ReadingRemarks, NewRowsWithoutTheUnnamedColumnAreExplained) {
+  const auto set =
+      table(rows(",x,y", 30, [](int i) { return std::to_string(i) + "," + std::to_string(i % 3) + ".5"; }));
+  ASSERT_TRUE(set.ok());
+  write("new.csv", "x\n1.5\n");
+  const auto raw = read_raw(set->spec(), folder_ + "/new.csv", real_file_system());
+  ASSERT_FALSE(raw.ok());
+  EXPECT_TRUE(mentions(raw.error().message, "which has no name in the data set")) << raw.error().message;
+}
+
+TEST_F(ReadingRemarks, SpellingsOfBooleansAreOneValueEach) {
+  const Names mixed{"FALSE", "TRUE", "false", "true", "True", "NA"};
+  const auto text = [](const Names& cells) {
+    return rows("x,b,y", 60, [&](int i) {
+      return std::to_string(i % 7) + ".5," + cells[static_cast<std::size_t>(i) * 5 / 3 % cells.size()];
+    });
+  };
+  const auto columns = [](const Result<Dataset>& set) {
+    return set.ok() ? *parse_columns(set->spec().schema.at("columns")) : std::vector<Column>(2);
+  };
+  EXPECT_EQ(columns(table(text(mixed)))[1].categories, (Names{"False", "True"}));
+  EXPECT_EQ(columns(table(text(mixed)))[1].unique, 2);
+  EXPECT_EQ(columns(table(text({"TRUE", "FALSE"})))[1].categories, (Names{"FALSE", "TRUE"}));
+  EXPECT_EQ(columns(table(text({"true", "TRUE", "yes"})))[1].categories, (Names{"TRUE", "true", "yes"}));
+  EXPECT_EQ(columns(table(text(mixed), "", study::kFirstRules))[1].categories.size(), 5U);
+  write("s.json", R"({"columns": [{"name": "b", "kind": "category", "categories": ["true", "false"]}],
+                      "target": {"name": "y"}})");
+  const auto declared = table(text(mixed), "?schema=s.json");
+  ASSERT_TRUE(declared.ok()) << declared.error().text();
+  EXPECT_EQ(columns(declared)[0].unique, 2);
+
+  const auto set = table(text({"True", "False"}));
+  write("new.csv", "x,b\n1,TRUE\n1,false\n1,yes\n");
+  const auto raw = read_raw(set->spec(), folder_ + "/new.csv", real_file_system());
+  ASSERT_TRUE(raw.ok()) << raw.error().text();
+  EXPECT_EQ(raw->unknown, 1);
+  EXPECT_EQ(raw->features[1], 0);
+  EXPECT_EQ(raw->features[2], 1);
+  EXPECT_EQ(raw->features[4], 1);
+}
+
+TEST_F(ReadingRemarks, ClassesAndGroupsOfBooleansAreUnified) {
+  const Names words{"TRUE", "False", "true", "FALSE"};
+  std::string text = "x,g,y\n";
+  for (std::size_t i = 0; i < 48; ++i) {
+    text += std::to_string(i % 7) + ".5," + words[i / 3 % 4] + "," + words[(i * 7 + i / 4) % 4] + "\n";
+  }
+  const auto set = table(text, "?drop=g");
+  ASSERT_TRUE(set.ok()) << set.error().text();
+  EXPECT_EQ(set->spec().labels, (Names{"False", "True"}));
+  write("new.csv", "x,y\n1,tRUE\n1,false\n");
+  const auto raw = read_raw(set->spec(), folder_ + "/new.csv", real_file_system());
+  ASSERT_TRUE(raw.ok()) << raw.error().text();
+  EXPECT_EQ(raw->labels, (std::vector<std::int32_t>{1, 0}));
+  EXPECT_EQ(table(text, "?drop=g", study::kFirstRules)->spec().labels.size(), 4U);
+  expect_refused(table(text, "?group=g"), "group");  // two groups are too few for three parts
+}
+
+TEST_F(ReadingRemarks, NamesThatDifferInCaseHaveAWarning) {
+  const Names words{"yes", "YES", "no", "NO"};
+  const auto text = rows("x,c,y", 48, [&](int i) {
+    return std::to_string(i % 7) + ".5," + words[static_cast<std::size_t>(i) * 3 / 2 % 4];
+  });
+  EXPECT_TRUE(mentions(warnings(table(text, "?drop=y&target=c")),
+                       "classes \"NO\" and \"no\", \"YES\" and \"yes\" differ in upper"));
+  EXPECT_TRUE(mentions(warnings(table(text)), "column \"c\": \"NO\" and \"no\", \"YES\" and \"yes\" differ in upper"));
+  EXPECT_EQ(warnings(table(text, "", study::kFirstRules)), "");
+}
+
+TEST_F(ReadingRemarks, TargetsInAnotherNotationHaveAWarning) {
+  std::string text = "x;y\n";
+  for (int i = 0; i < 48; ++i) text += std::to_string(i % 7) + ";" + std::to_string(i % 9) + ",5\n";
+  EXPECT_TRUE(
+      mentions(warnings(table(text)), "target \"y\": these look like numbers such as \"0,5\"; decimal=, reads"));
+  for (const std::string option : {"?decimal=,", "?task=classes"}) EXPECT_EQ(warnings(table(text, option)), "");
+  EXPECT_EQ(warnings(table(text, "", study::kFirstRules)), "");
+}
+
+TEST_F(ReadingRemarks, CodesStandForSpecialCharacters) {
+  EXPECT_EQ(unescaped("b%26c%2cd%3f%25%zz%4%00"), "b&c,d?%%zz%4%00");
+  EXPECT_EQ(escaped("b&c,d%26"), "b%26c%2Cd%2526");
+  EXPECT_EQ(unescaped(escaped("b&c,d%26")), "b&c,d%26");
+  EXPECT_EQ(escaped("50%25 off"), "50%25 off");
+  const auto text = rows("\"x,1\",b&c,d%26e,y", 24, [](int i) {
+    return std::to_string(i % 7) + ".5," + std::to_string(i) + "," + std::to_string(i % 5);
+  });
+  const auto features = [](const Result<Dataset>& set) {
+    return set.ok() ? feature_names(set->spec()) : Names{set.error().message};
+  };
+  EXPECT_EQ(features(table(text, "?drop=b%26c")), (Names{"x,1", "d%26e"}));
+  EXPECT_EQ(features(table(text, "?drop=x%2C1,b%26c")), (Names{"d%26e"}));
+  EXPECT_EQ(features(table(text, "?drop=x,1")), (Names{"b&c", "d%26e"}));
+  EXPECT_EQ(features(table(text, "?drop=d%26e")), (Names{"x,1", "b&c"}));
+  EXPECT_TRUE(mentions(warnings(table(text)), "drop=b%26c leaves it out"));
+  expect_refused(table(text, "?drop=b&c"), "inside a name, & is written %26");
+  expect_refused(table(text, "?target=9"), "with the numbers 0 to 3");
+  expect_refused(table(text, "?drop=x,2,b%26c"), "inside a name, a comma is written %2C");
+  expect_refused(table(text, "?target=b%26d"), "did you mean \"b%26c\"?");
+  write("q?x=1,2.csv", text);
+  EXPECT_TRUE(get("csv:q%3Fx=1,2.csv?target=y").ok());
+  write("q%3Fx=1.csv", text);
+  EXPECT_TRUE(get("csv:q%3Fx=1.csv?target=y").ok());
+  expect_refused(get("csv:q?x=1,2.csv?target=y"), "? is written %3F");
+  const auto prefixed = [](const std::string& path) { return "/R&D, all/" + path; };
+  EXPECT_EQ(map_paths("csv:q%3F.csv?test=t.csv&target=y", prefixed),
+            "csv:/R&D, all/q%3F.csv?test=/R%26D, all/t.csv&target=y");
+  EXPECT_EQ(map_paths("npy:x.npy,y.npy", prefixed), "npy:/R&D%2C all/x.npy,/R&D%2C all/y.npy");
+}
+
+TEST_F(ReadingRemarks, BlanksAroundNamesAreNoPartOfThem) {
+  const auto text = rows("a, b, y", 24, [](int i) { return std::to_string(i % 7) + ".5, " + std::to_string(i % 5); });
+  const auto set = table(text, "?target=y");
+  ASSERT_TRUE(set.ok()) << set.error().text();
+  write("new.csv", "b,a\n1,2\n");
+  EXPECT_TRUE(read_raw(set->spec(), folder_ + "/new.csv", real_file_system()).ok());
+}
+
+TEST_F(ReadingRemarks, UnknownKeysOfASchemaAreRefused) {
+  const auto text = rows("a,b,y", 24, [](int i) { return std::to_string(i % 7) + ".5," + std::to_string(i % 5); });
+  const auto with = [&](const std::string& schema, std::int64_t rules = study::kLatestRules) {
+    write("s.json", schema);
+    return table(text, "?schema=s.json", rules);
+  };
+  const std::string a = R"([{"name": "a", "kind": "number"}])", y = R"({"name": "y"})";
+  const std::string misspelled = "{\"columns\": " + a + ", \"target\": {\"name\": \"y\", \"knid\": \"classes\"}}";
+  expect_refused(with(misspelled), "the target: unknown key \"knid\", did you mean \"kind\"?");
+  EXPECT_TRUE(with(misspelled, study::kFirstRules).ok());
+  expect_refused(with("{\"columns\": " + a + ", \"target\": " + y + ", \"extra\": 1}"), "unknown key \"extra\"");
+  expect_refused(with(R"({"columns": [{"name": "a", "kind": "number", "sclae": 7}], "target": )" + y + "}"),
+                 "column \"a\": unknown key \"sclae\"");
+  expect_refused(with(R"({"columns": [{"name": "a", "kind": "number", "scale": 7}], "target": )" + y + "}"),
+                 "\"scale\" is computed from the rows");
+  const auto set = table(text);
+  EXPECT_TRUE(with(set->spec().schema.dump()).ok());
+}
+
+TEST_F(ReadingRemarks, SeparatorsAreFoundOrNamed) {
+  const auto with = [](char separator, const std::string& first = "") {
+    std::string text = rows("a,b,y", 24, [](int i) { return std::to_string(i % 7) + ".5," + std::to_string(i % 5); });
+    std::ranges::replace(text, ',', separator);
+    return first + text;
+  };
+  EXPECT_TRUE(table(with('|')).ok());
+  EXPECT_FALSE(table(with('|'), "", study::kFirstRules).ok());
+  EXPECT_TRUE(table(with(';', "sep=;\r\n")).ok());
+  EXPECT_TRUE(table(with('\t', "\"sep=\t\"\n"), "?sep=tab").ok());
+  expect_refused(table(with(' ')), "sep=space reads cells between blanks");
+  expect_refused(table(with(':')), "sep=: names what stands between cells");
+  const auto joined = table("  a   b  y  \n" + with(' ').substr(6) + "  7   1  a", "?sep=space");
+  ASSERT_TRUE(joined.ok()) << joined.error().text();
+  EXPECT_EQ(joined->spec().rows, 25);
+  expect_refused(table(with(',', "# made by a tool\n")), "lines that begin with # are not left out");
+  EXPECT_TRUE(mentions(warnings(table(with(',', "#"))), "begins with # and is read as names"));
+  expect_refused(table("PK\x03\x04 and more \xFF"), "packed with zip; unpack it");
+  expect_refused(table("PK\x03\x04 [Content_Types].xml \xFF"), "save the sheet as CSV");
+  expect_refused(table("\xFD"
+                       "7zXZ\xFF"),
+                 "packed with xz");
+  expect_refused(table("a,b,\n1,2,\n2,3,\n"), "target=NAME names another column");
+}
+
+TEST_F(ReadingRemarks, PartsWithoutAClassAreNamed) {
+  std::string text = "a,g,y\n";
+  for (int i = 0; i < 120; ++i) {
+    text += std::to_string(i % 7) + ".5,p" + std::to_string(i % 5) + (i % 5 < 2 ? ",yes\n" : ",no\n");
+  }
+  const auto set = table(text, "?group=g");
+  ASSERT_TRUE(set.ok()) << set.error().text();
+  std::string found;
+  for (const std::string& warning : part_class_warnings(*set)) found += warning + "\n";
+  EXPECT_TRUE(mentions(found, "the test part has rows of class \"")) << found;
+  EXPECT_TRUE(mentions(found, "alone, so a constant prediction is right")) << found;
+  EXPECT_TRUE(part_class_warnings(*table(text, "?group=g", study::kFirstRules)).empty());
+  EXPECT_TRUE(part_class_warnings(*table(text, "?drop=g")).empty());
+
+  std::string sorted = "t,x,y\n";
+  for (int i = 0; i < 120; ++i) {
+    sorted += std::to_string(i) + "," + std::to_string(i % 7) +
+              (i < 40   ? ",a\n"
+               : i < 80 ? ",b\n"
+               : i % 2  ? ",c\n"
+                        : ",b\n");
+  }
+  const auto in_time = table(sorted, "?order=t");
+  const auto lacking = part_class_warnings(*in_time);
+  ASSERT_EQ(lacking.size(), 3U);
+  EXPECT_TRUE(mentions(lacking[0], "the training part has no row of class \"c\"")) << lacking[0];
+  EXPECT_TRUE(mentions(lacking[1], "the validation part has no row of class \"a\"")) << lacking[1];
+}
+
+TEST_F(ReadingRemarks, ExportKeepsNamesAndShortNumbers) {
+  const auto text = rows("area,when,y", 24, [](int i) {
+    return "0." + std::to_string(346 + i) + ",17000000" + std::to_string(10 + i) + ".25";
+  });
+  study::DataConfig config;
+  write("t.csv", text);
+  config.source = "csv:t.csv";
+  auto raw = open_raw(config, folder_, real_file_system());
+  ASSERT_TRUE(raw.ok()) << raw.error().text();
+  const auto set = Dataset::make(std::move(raw->first), std::move(raw->second), "none", "raw");
+  ASSERT_FALSE(set->spec().origin.empty());
+  const auto files = export_rows(*set, {0, 1}, ExportFormat::kCsv);
+  ASSERT_TRUE(files.ok());
+  EXPECT_EQ(files->at("data.csv"), "area,when,y\r\n0.346,1700000010.25,a\r\n0.347,1700000011.25,a\r\n");
+}
+
+}  // namespace
+}  // namespace lanista::data
