@@ -97,4 +97,14 @@ std::vector<std::string> idle_settings(const study::StudyConfig& config) {
   return out;
 }
 
+void erase_unread_numbers(nlohmann::json& settings, const std::string& optimizer) {
+  const autodiff::Optimizer* own = autodiff::find_optimizer(optimizer);
+  if (own == nullptr || !settings.is_object()) return;
+  for (const autodiff::Optimizer& other : autodiff::optimizers()) {
+    for (const autodiff::Optimizer::Number& number : other.numbers) {
+      if (!own->reads(number.name)) settings.erase(number.name);
+    }
+  }
+}
+
 }  // namespace lanista::engine

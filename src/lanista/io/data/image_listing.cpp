@@ -28,8 +28,8 @@ constexpr std::array<std::pair<std::string_view, std::size_t>, 8> kPartNames{{{"
 
 /// Endings of pictures that are not read. Those of other files, such as texts and tables, are no pictures.
 constexpr std::string_view kUnreadKinds =
-    " apng arw avif bmp cr2 cr3 cur dcm dds dib dng emf eps exr gif hdr heic heif hif ico j2k jfif jif jp2 "
-    "jpe jpx jxl nef orf pbm pcx pgm pnm ppm psd raf svg tga tif tiff webp ";
+    ".apng.arw.avif.bmp.cr2.cr3.cur.dcm.dds.dib.dng.emf.eps.exr.gif.hdr.heic.heif.hif.ico.j2k.jfif.jif.jp2"
+    ".jpe.jpx.jxl.nef.orf.pbm.pcx.pgm.pnm.ppm.psd.raf.svg.tga.tif.tiff.webp.";
 
 /// The names of folders by part; empty: there is no such part.
 using PartFolders = std::array<std::string, 3>;
@@ -48,8 +48,7 @@ bool is_image(const std::string& name) {
 void count_unread(const std::vector<std::string>& names, std::map<std::string, std::size_t>& unread) {
   for (const std::string& name : names) {
     const std::string ending = extension_of(name);
-    const bool is_word = !ending.empty() && ending.find(' ') == std::string::npos;
-    if (is_word && kUnreadKinds.find(" " + ending + " ") != std::string_view::npos) ++unread[ending];
+    if (!ending.empty() && kUnreadKinds.find("." + ending + ".") != std::string_view::npos) ++unread[ending];
   }
 }
 
