@@ -61,6 +61,7 @@ class Campaign {
       rows += std::to_string(i % 17) + "," + std::to_string(i * i % 23) + "," + (i % 3 == 0 ? "no" : "yes") + "\n";
     }
     campaign::write_file(base_ + "/rows.csv", rows);
+    campaign::write_file(base_ + "/moved.csv", rows);
     campaign::write_file(base_ + "/study.yaml", kStudy);
     fs::create_directories(base_ + "/out");
     return ran("study", {"run", "study.yaml", "--out", "study", "--quiet"}, 0) &&

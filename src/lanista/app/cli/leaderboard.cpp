@@ -10,6 +10,7 @@
 #include "lanista/app/cli/text_table.h"
 #include "lanista/search/study/bracket_counts.h"
 #include "lanista/search/study/noise_band.h"
+#include "lanista/search/study/pareto.h"
 #include "lanista/search/study/select_branches.h"
 #include "lanista/search/study/start_race.h"
 
@@ -215,6 +216,26 @@ std::string ensemble_text(const engine::StudyView& view) {
          value_text(view.test, test) + ")\n";
 }
 
+/// A line for each constraint that is undefined for ranked trials, with their number and the first reason.
+std::string undefined_text(const engine::StudyView& view, const std::vector<study::RankingKey>& ranked) {
+  std::map<std::string, std::pair<std::int64_t, std::string>> undefined;
+  for (const study::RankingKey& key : ranked) {
+    const auto& trial = view.trials[key.trial.value - 1];
+    const auto& result = study::result_of(view.config, trial);
+    for (const auto& [text, reason] :
+         study::undefined_constraints(view.config.subject_to, result, trial.proposal.sample)) {
+      const auto found = undefined.try_emplace(text, 0, "#" + std::to_string(trial.id.value) + ": " + reason).first;
+      ++found->second.first;
+    }
+  }
+  std::string out;
+  for (const auto& [text, seen] : undefined) {
+    out += " the constraint " + printable(text) + " is undefined for " + std::to_string(seen.first) + " of " +
+           std::to_string(ranked.size()) + " trials (" + printable(seen.second) + ")\n";
+  }
+  return out;
+}
+
 std::string leaderboard(const engine::StudyView& view, std::size_t top) {
   const std::vector<study::RankingKey> ranked = study::ranking_keys(view);
   if (ranked.empty()) return " no finished trial yet\n";
@@ -280,6 +301,7 @@ std::string leaderboard(const engine::StudyView& view, std::size_t top) {
   if (!front.empty()) text += " + on the Pareto front of " + std::to_string(front.size()) + "\n";
   if (any_broken) text += " ! breaks a constraint\n";
   if (any_incomplete) text += " - some of its trainings were cancelled: it ranks after all complete ones\n";
+  text += undefined_text(view, ranked);
   if (const auto folds = view.config.data.folds) {
     const std::int64_t dealings = view.config.strategy.repeat;
     text += " " + printable(view.config.strategy.average) + " +- standard error over " + std::to_string(*folds) +

@@ -158,6 +158,22 @@ TEST(Leaderboard, MarksParetoFrontAndViolatedConstraints) {
   EXPECT_NE(table.find(" + on the Pareto front of 2\n ! breaks a constraint\n"), std::string::npos) << table;
 }
 
+TEST(Leaderboard, CountsTrialsWithAnUndefinedConstraint) {
+  auto view = three_trials();
+  const auto lines_with = [&](const std::string& constraint) {
+    view.config.subject_to = {*study::Constraint::parse(constraint)};
+    return leaderboard(view, 1);
+  };
+  EXPECT_NE(lines_with("val_accuracy / 0 <= 1")
+                .find(" ! breaks a constraint\n the constraint val_accuracy / 0 <= 1 is "
+                      "undefined for 2 of 2 trials (#"),
+            std::string::npos)
+      << lines_with("val_accuracy / 0 <= 1");
+  EXPECT_NE(lines_with("1 / (val_accuracy - val_accuracy) <= 1").find(": it divides by 0)\n"), std::string::npos);
+  EXPECT_NE(lines_with("val_f1 <= 1").find(": val_f1 is NaN)\n"), std::string::npos) << lines_with("val_f1 <= 1");
+  EXPECT_EQ(lines_with("val_accuracy <= 1").find("undefined"), std::string::npos);
+}
+
 TEST(Leaderboard, ShowsMeanOverRepeats) {
   engine::StudyView view;
   view.config.strategy.repeat = 2;

@@ -1,6 +1,8 @@
 #include "lanista/app/cli/print_plan.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 #include <iostream>
 #include <map>
 
@@ -104,6 +106,21 @@ Result<engine::Forecast> forecast_on_this_machine(const engine::StudyPlan& plan,
   return engine::forecast_plan(plan, config.strategy.slots, machine, extra_steps);
 }
 
+/// A note if no trial is predicted to end in the minutes of the budget. Empty: one is.
+std::string short_minutes_text(const study::StudyConfig& config, const engine::Forecast& forecast) {
+  if (!config.budget.guard_minutes || forecast.course.ends.empty()) return "";
+  const double first = forecast.course.ends.front().ended / 60;
+  if (!(first > *config.budget.guard_minutes)) return "";
+  const auto text = [](double minutes) {
+    std::array<char, 32> out{};
+    std::snprintf(out.data(), out.size(), "%.3g", minutes);
+    return std::string(out.data());
+  };
+  return "budget.guard_minutes is " + text(*config.budget.guard_minutes) +
+         ", and the first trial is predicted to end " + "after " + text(first) +
+         " minutes; raise it (--minutes), or lower train.epochs";
+}
+
 }  // namespace
 
 int print_plan(const PlanVerbRequest& verb_request, const study::StudyConfig& config, const data::DataSpec& data,
@@ -123,6 +140,7 @@ int print_plan(const PlanVerbRequest& verb_request, const study::StudyConfig& co
   if (!last_rung) return print_error(last_rung.error());
   const auto forecast = forecast_on_this_machine(*plan, config, engine::ExtraStepsCount::kExpectedCount);
   if (!forecast) return print_error(forecast.error());
+  if (const std::string text = short_minutes_text(config, *forecast); !text.empty()) print_notes({text});
   double most = 0;
   if (std::ranges::any_of(plan->extra, [](const study::ExtraSteps& extra) { return extra.most > 0; })) {
     const auto longest = forecast_on_this_machine(*plan, config, engine::ExtraStepsCount::kMaximum);

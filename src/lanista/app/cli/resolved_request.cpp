@@ -8,7 +8,9 @@
 #include "lanista/app/cli/load.h"
 #include "lanista/base/printable.h"
 #include "lanista/engine/core/check_config.h"
+#include "lanista/engine/core/idle_settings.h"
 #include "lanista/engine/core/resolve_from_data.h"
+#include "lanista/engine/core/study_limits.h"
 #include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/warm_start.h"
 #include "lanista/io/data/dataset.h"
@@ -16,7 +18,9 @@
 #include "lanista/io/formats/signature.h"
 #include "lanista/io/studyfile/blueprint.h"
 #include "lanista/io/studyfile/space_preview.h"
+#include "lanista/io/studyfile/study_file.h"
 #include "lanista/io/studyfile/tuning.h"
+#include "lanista/model/graph/infer.h"
 
 namespace lanista::cli {
 namespace {
@@ -74,6 +78,37 @@ void add_idle_settings(const study::StudyConfig& config, std::vector<std::string
         "cluster.places has no effect, because run.pipeline is 1; set run.pipeline: 0 (automatic), or remove "
         "cluster.places");
   }
+  const std::vector<std::string> idle = engine::idle_settings(config);
+  notes.insert(notes.end(), idle.begin(), idle.end());
+}
+
+// Raises the limits of the default study where the data make a base model larger, to twice that model. Returns a note
+// for each of them.
+Result<std::vector<std::string>> raise_default_limits(const StudySource& source, const data::DataSpec& data,
+                                                      study::StudyConfig& config) {
+  std::vector<std::string> notes;
+  const auto sets_limits = [](const studyfile::Override& each) {
+    return each.key == "space" || each.key.starts_with("space.limits");
+  };
+  if (source.text != studyfile::default_study() || std::ranges::any_of(source.overrides, sets_limits)) return notes;
+  study::StudyConfig unlimited = config;
+  unlimited.space.limit_params = unlimited.space.limit_flops = std::nullopt;
+  LANISTA_ASSIGN(const auto models, engine::make_model_space(unlimited, data, source.folder, real_file_system()));
+  double params = 0, flops = 0;
+  for (const mutate::BaseModel& base : models->bases()) {
+    LANISTA_ASSIGN(const auto cost, graph::model_cost(base.graph, models->ops()));
+    params = std::max(params, static_cast<double>(cost.parameters));
+    flops = std::max(flops, cost.forward.flops);
+  }
+  const auto raise = [&](std::optional<double>& limit, double seen, const char* key) {
+    if (!limit || seen <= *limit) return;
+    limit = 2 * seen;
+    notes.push_back(std::string("space.limits.") + key + " is " + space::value_text(*limit) +
+                    ", twice that of the largest base model; set it for another limit");
+  };
+  raise(config.space.limit_params, params, "params");
+  raise(config.space.limit_flops, flops, "flops");
+  return notes;
 }
 
 }  // namespace
@@ -103,12 +138,15 @@ Result<ResolvedRequest> resolve_source(const StudySource& source, const WorkerOv
   LANISTA_ASSIGN(data::Dataset data, open_data(source, config));
   const auto refuse = [&](const Error& error) { return source.with_location(error, error.where); };
   if (auto fitted = engine::resolve_from_data(config, data.spec()); !fitted) return refuse(fitted.error());
+  auto raised = raise_default_limits(source, data.spec(), config);
+  if (!raised) return refuse(raised.error());
   // Reads the data before the paths become relative to the study's folder, which does not exist yet.
   auto models = engine::make_model_space(config, data.spec(), source.folder, real_file_system());
   if (!models) return refuse(models.error());
   // Checks the strategy's options and the enqueued trials while their line is known and before anything is written.
   if (auto strategy = engine::make_strategy(config, *models); !strategy) return refuse(strategy.error());
   if (auto good = engine::check_config(config); !good) return refuse(good.error());
+  if (auto good = engine::check_steps_budget(config, data.spec()); !good) return refuse(good.error());
   if (auto where = launchers_of(worker_overrides, config); !where) return refuse(where.error());
   auto devices = devices_of(config, worker_overrides);
   if (!devices) return source.with_location(devices.error(), "run.devices");
@@ -119,6 +157,7 @@ Result<ResolvedRequest> resolve_source(const StudySource& source, const WorkerOv
   notes.insert(notes.end(), undefined->begin(), undefined->end());
   LANISTA_ASSIGN(const auto of_start, start_notes(source, config, data.spec(), **models));
   notes.insert(notes.end(), of_start.begin(), of_start.end());
+  notes.insert(notes.end(), raised->begin(), raised->end());
   add_idle_settings(config, notes);
   return ResolvedRequest{source,          std::move(config), std::move(data), *std::move(models), *std::move(devices),
                          std::move(notes)};

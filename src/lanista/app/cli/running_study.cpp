@@ -16,6 +16,7 @@
 #include "lanista/app/cli/stored_assessment.h"
 #include "lanista/app/cli/version.h"
 #include "lanista/base/bad_alloc_reserve.h"
+#include "lanista/engine/core/study_limits.h"
 #include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/local/worker_executor.h"
 #include "lanista/engine/remote/process_executor.h"
@@ -79,7 +80,7 @@ Result<engine::RunResult> run_engine(engine::Engine& engine) {
 }
 
 // The reason why a study has no model.
-std::string no_model_text(const engine::StudyView& view) {
+std::string no_model_text(const engine::StudyView& view, const data::DataSpec& data) {
   std::size_t failed = 0, cancelled = 0;
   std::string reason;
   for (const auto& trial : view.trials) {
@@ -88,6 +89,8 @@ std::string no_model_text(const engine::StudyView& view) {
     ++failed;
     reason = "; #" + std::to_string(trial.id.value) + ": " + trial.outcome->reason;
   }
+  const std::string budget = failed == 0 ? engine::short_budget_text(view, data) : "";
+  if (!budget.empty()) return "the study ended without a model: " + budget;
   return "the study ended without a model: " + std::to_string(failed) + " of " + std::to_string(view.trials.size()) +
          " trials failed" + (cancelled > 0 ? ", " + std::to_string(cancelled) + " were cancelled" : "") + reason;
 }
@@ -265,7 +268,7 @@ int RunningStudy::run(engine::Engine& engine) {
     return exit_code != 0 ? exit_code : static_cast<int>(kRequeue);
   }
   if (!summary->reason.empty() && !display_.quiet) std::cerr << "ended: " << printable(summary->reason) << "\n";
-  if (!view.winner) std::cerr << "lanista: " << one_line(no_model_text(view)) << "\n";
+  if (!view.winner) std::cerr << "lanista: " << one_line(no_model_text(view, data_.spec())) << "\n";
   const bool whole = write_outputs(engine);
   if (!display_.json) std::cout << printable_lines(leaderboard(view, kTableRows)) << std::flush;
   return view.winner && whole ? kDone : kStudyFailed;

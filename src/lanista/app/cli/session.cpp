@@ -74,6 +74,7 @@ int plan_study(const RunRequest& request, const ResolvedRequest& study) {
         read_known_times(planned_profiles_folder(verb_request.profiles, study.config, study.source.folder),
                          backend != nullptr ? backend->numeric_class() : std::string_view());
   }
+  if (!verb_request.pipeline) print_notes(study.notes);
   const bool is_of_devices = !verb_request.pipeline && !verb_request.simulated_cluster;
   if (is_of_devices && (!is_one || backend != nullptr)) {
     auto timed = time_devices(study, request.worker_overrides, verb_request);

@@ -67,7 +67,7 @@ void add_run(CLI::App& app, int& code) {
   };
   auto options = std::make_shared<Options>();
   auto& verb = *app.add_subcommand("run", "Run a study until its budget is spent.");
-  verb.add_option("study", options->request.study_file, "Study file in YAML (default: the digits study).");
+  verb.add_option("study_file", options->request.study_file, "Study file in YAML (default: the digits study).");
   verb.add_option("--out", options->request.out, "Folder of the study (default: studies/NAME-NUMBER).");
   verb.add_option("--import", options->request.import,
                   "Earlier results for the strategy: a study folder, a table (.csv), or an Optuna journal or SQLite "

@@ -6,6 +6,7 @@
 
 #include "lanista/base/edit_distance.h"
 #include "lanista/ipc/remote_launcher.h"
+#include "lanista/search/sampler/strategy.h"
 #include "lanista/search/study/epoch_schedule.h"
 #include "lanista/search/tuning/adaptive_batch_rules.h"
 
@@ -106,6 +107,7 @@ Result<void> check_config(const study::StudyConfig& config) {
                  "workers that share a trial's steps are on one machine; leave out run.width, or cluster", "run.width"};
   }
   LANISTA_TRY(at_least("budget.trials", config.budget.trials.value_or(1), 1));
+  if (auto idle = search::idle_stopping_rule(config)) return *std::move(idle);
   if (config.goals.empty()) return Error{Code::kInvalidArgument, "a study needs a goal", "goal"};
   for (const space::Parameter& parameter : config.space.params.parameters()) {
     const auto& known = study::sample_names();

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "lanista/engine/core/executor.h"
+#include "lanista/engine/core/idle_settings.h"
 #include "lanista/model/graph/infer.h"
 #include "lanista/search/study/trainings.h"
 
@@ -122,7 +123,7 @@ class TrialMatcher {
   std::optional<std::string> convert_sample(const space::Sample& old_sample, space::Sample& converted) const {
     const auto before = study::make_recipe(old_.config, loss_name(old_.config, data_), old_sample);
     if (!before) return "its recipe cannot be made any more";
-    const nlohmann::json recipe = study::recipe_json(*before);
+    nlohmann::json recipe = study::recipe_json(*before);
     converted.clear();
     for (const space::Parameter& parameter : parameters_) {
       if (!space::is_active(parameter, converted)) continue;
@@ -143,8 +144,13 @@ class TrialMatcher {
     }
     const auto after = study::make_recipe(config_, loss_name(config_, data_), converted);
     if (!after) return "its recipe cannot be made";
-    const nlohmann::json now = study::recipe_json(*after);
+    nlohmann::json now = study::recipe_json(*after);
     if (now == recipe) return std::nullopt;
+    if (before->optimizer == after->optimizer) {
+      erase_unread_numbers(now, after->optimizer);
+      erase_unread_numbers(recipe, before->optimizer);
+      if (now == recipe) return std::nullopt;
+    }
     for (const auto& [name, value] : recipe.items()) {
       if (name != "epochs" && (!now.contains(name) || now.at(name) != value))
         return name + " had another value in training";

@@ -161,6 +161,33 @@ TEST(ImportTrials, MatchesFixedValueOnly) {
   EXPECT_EQ(error_of(some), "momentum had another value in training");
 }
 
+TEST(ImportTrials, IgnoresNumbersThatNoTrialOfTheOptimizerReads) {
+  // With the first rules every trial has a momentum, also those of adam, which do not read it.
+  study::StudyConfig first = small_study();
+  first.space.params = {};
+  const std::vector<space::Value> names{space::Value(std::string("sgd")), space::Value(std::string("adam"))};
+  ASSERT_TRUE(first.space.params.add({"optimizer", space::Categorical{names}, {}}));
+  ASSERT_TRUE(first.space.params.add({"momentum", space::FloatRange{0, 0.9, 0, false}, {}}));
+  Bench bench;
+  ASSERT_TRUE(bench.run(first, {.workers = 2}));
+  study::StudyConfig now = first;
+  now.space.params = {};
+  ASSERT_TRUE(now.space.params.add({"optimizer", space::Categorical{names}, {}}));
+  ASSERT_TRUE(now.space.params.add({"momentum", space::FloatRange{0, 0.9, 0, false}, {{"optimizer", {names[0]}}}}));
+
+  const auto all = import_from(bench.view(), now);
+
+  ASSERT_TRUE(all) << all.error().text();
+  EXPECT_EQ(error_of(all), "");
+  std::size_t adam = 0;
+  for (const auto& trial : all->earlier.trials) {
+    const bool is_sgd = trial.proposal.sample.at("optimizer") == names[0];
+    EXPECT_EQ(trial.proposal.sample.contains("momentum"), is_sgd);
+    adam += is_sgd ? 0 : 1;
+  }
+  EXPECT_GT(adam, 0U);
+}
+
 TEST(ImportTrials, LeavesOutModelsThatAreNotInTheSpace) {
   const StudyView old = earlier_study();
   study::StudyConfig config = small_study();

@@ -7,6 +7,7 @@
 
 #include "lanista/base/csv.h"
 #include "lanista/base/parse_number.h"
+#include "lanista/engine/core/idle_settings.h"
 #include "lanista/engine/core/study_setup.h"
 #include "lanista/io/studyfile/notation.h"
 #include "lanista/model/graph/infer.h"
@@ -36,7 +37,15 @@ class RowMatcher {
   Result<study::EarlierTrial> match(const ExternalTrial& row, std::uint32_t number) const {
     const auto refuse = [](const std::string& what) { return Error{Code::kInvalidArgument, what, ""}; };
     if (row.is_refinement) return refuse("it tuned its settings while it trained (strategy.then)");
-    LANISTA_ASSIGN(study::Proposal proposal, search::exact_proposal(context_, row.params));
+    // Other programs sample a momentum for adam, too.
+    nlohmann::json params = row.params;
+    const std::string optimizer = config_.train.optimizer.name;
+    const auto named = params.find("optimizer");
+    const bool is_text = named != params.end() && named->is_string();
+    if (config_.data.rules > study::kFirstRules) {
+      erase_unread_numbers(params, is_text ? named->get<std::string>() : optimizer);
+    }
+    LANISTA_ASSIGN(study::Proposal proposal, search::exact_proposal(context_, params));
     std::map<std::string, double> metrics = row.metrics;
     LANISTA_ASSIGN(const graph::Graph model, models_.rebuild(proposal.base, proposal.edits));
     LANISTA_ASSIGN(const graph::ModelCost cost, graph::model_cost(model, models_.ops()));

@@ -123,8 +123,18 @@ TEST(ExternalTrials, RefusesJournalsOfOtherStudies) {
   }
 }
 
-TEST(ExternalTrials, ImportsProposableRowsAndReportsOthers) {
+TEST(ExternalTrials, IgnoreNumbersThatTheirOptimizerDoesNotRead) {
   const study::StudyConfig config = small_config();
+  const auto imported = must(
+      import_trials({{"row 1", {{"optimizer", "adam"}, {"lr", 0.001}, {"momentum", 0.5}}, {{"val_accuracy", 0.9}}, 0}},
+                    config, small_models()));
+  ASSERT_EQ(imported.earlier.trials.size(), 1U);
+  EXPECT_FALSE(imported.earlier.trials[0].proposal.sample.contains("momentum"));
+}
+
+TEST(ExternalTrials, ImportsProposableRowsAndReportsOthers) {
+  study::StudyConfig config = small_config();
+  config.data.rules = study::kFirstRules;
   const auto row = [](const char* name, nlohmann::json params, double accuracy, std::int64_t epoch = 0) {
     return ExternalTrial{name, std::move(params), {{"val_accuracy", accuracy}}, epoch};
   };

@@ -10,9 +10,6 @@
 
 namespace lanista::engine {
 
-namespace {
-
-/// True for a halving that pauses trials at rungs, and may promote them later.
 bool pauses_at_rungs(const study::StudyConfig& config) {
   const auto all = search::builtin_strategies();
   const auto plugin = std::ranges::find(all, config.strategy.name, &search::StrategyPlugin::name);
@@ -22,8 +19,6 @@ bool pauses_at_rungs(const study::StudyConfig& config) {
   const auto rule = std::ranges::find(rules, config.stop.rule, &search::StoppingPlugin::name);
   return rule != rules.end() && rule->pauses_at_rungs && rule->pauses_at_rungs(config.stop.options);
 }
-
-}  // namespace
 
 LastRung::LastRung(const study::StudyConfig& config)
     : goals_(config.goals),

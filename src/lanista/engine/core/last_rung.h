@@ -11,6 +11,9 @@
 
 namespace lanista::engine {
 
+/// True for a halving of the study that pauses trials at rungs, and may promote them later.
+bool pauses_at_rungs(const study::StudyConfig& config);
+
 /// Finds the trial that a study trains to the end if its budget would otherwise end with all trials at earlier rungs. A
 /// fold over events. Not thread-safe.
 class LastRung {

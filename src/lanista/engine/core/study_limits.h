@@ -12,4 +12,13 @@ bool is_trial_budget_spent(const StudyState& state);
 /// raises used-up limits, or restores what the stop cut off (Engine::suggested_extension).
 Engine::Extension suggested_extension(const StudyState& state, const data::DataSpec& data);
 
+/// Checks that budget.steps trains one trial to its end. Errors: kInvalidArgument at "budget.steps" with the steps of a
+/// trial. A study with the first rules, or with trials that pause at rungs, is not checked.
+Result<void> check_steps_budget(const study::StudyConfig& config, const data::DataSpec& data);
+
+/// Why a study ended without a finished trial, if its budget is the reason, and the smallest budget that trains one:
+/// "budget.steps is 1; ...". The minutes follow from the trial that trained the largest part of its epochs. Empty:
+/// another reason.
+std::string short_budget_text(const StudyView& view, const data::DataSpec& data);
+
 }  // namespace lanista::engine

@@ -274,7 +274,6 @@ TEST(Baselines, OmitTheLinearModelWhenItDoesNotFit) {
   EXPECT_EQ(baselines(sampled_set(Rng(3), {.width = kMaxFeatures, .rows = 16}), "mse", {}).size(), 3U);
 }
 
-// As trials are: the loss in deviations, all else in the targets' own unit.
 TEST(Baselines, OfEqualTargetsAreRight) {
   const auto r2_by = [](std::int64_t rules) {
     data::RawData raw;
@@ -293,6 +292,7 @@ TEST(Baselines, OfEqualTargetsAreRight) {
   EXPECT_EQ(r2_by(study::kFirstRules), 0);
 }
 
+// As trials are: the loss in deviations, all else in the targets' own unit.
 TEST(Baselines, OfStandardisedTargetsHaveTheirUnitInTheLossAlone) {
   const Case raw{.width = 3};
   Case standard = raw;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <string_view>
 #include <utility>
 
@@ -25,6 +26,11 @@ constexpr std::array<std::pair<std::string_view, std::size_t>, 8> kPartNames{{{"
                                                                               {"test", 2},
                                                                               {"testing", 2}}};
 
+/// Endings of pictures that are not read. Those of other files, such as texts and tables, are no pictures.
+constexpr std::string_view kUnreadKinds =
+    ".apng.arw.avif.bmp.cr2.cr3.cur.dcm.dds.dib.dng.emf.eps.exr.gif.hdr.heic.heif.hif.ico.j2k.jfif.jif.jp2"
+    ".jpe.jpx.jxl.nef.orf.pbm.pcx.pgm.pnm.ppm.psd.raf.svg.tga.tif.tiff.webp.";
+
 /// The names of folders by part; empty: there is no such part.
 using PartFolders = std::array<std::string, 3>;
 
@@ -36,6 +42,14 @@ struct FolderEntries {
 bool is_image(const std::string& name) {
   const std::string ending = extension_of(name);
   return ending == "png" || ending == "jpg" || ending == "jpeg";
+}
+
+/// Counts the files of each kind of picture that is not read.
+void count_unread(const std::vector<std::string>& names, std::map<std::string, std::size_t>& unread) {
+  for (const std::string& name : names) {
+    const std::string ending = extension_of(name);
+    if (!ending.empty() && kUnreadKinds.find("." + ending + ".") != std::string_view::npos) ++unread[ending];
+  }
 }
 
 /// The part that a folder of this name is; none if it is no part.
@@ -75,6 +89,9 @@ std::string content_text(const FolderEntries& content) {
   return out.empty() ? "nothing" : out;
 }
 
+/// A part of a message that follows another one.
+std::string after(const std::string& text) { return text.empty() ? "" : "; " + text; }
+
 /// Lists the pictures of one source.
 class Lister {
  public:
@@ -91,6 +108,7 @@ class Lister {
       if (part > 0 && folder.empty()) continue;
       LANISTA_TRY(add_part(folder, out.files));
     }
+    out.unread = std::move(unread_);
     return out;
   }
 
@@ -150,6 +168,7 @@ class Lister {
     for (const std::string& folder : others) {
       std::vector<ImageFile> files;
       LANISTA_TRY(add_tree(folder, folder, 0, files));
+      unread_.clear();
       if (files.empty()) continue;              // a folder of texts next to the parts, for instance
       if (has_pictures || is_new) return none;  // they are all classes, such as train, tram and test
       return layout_error("\"" + folder + "\" next to \"" + parts[0] + "\" is no part, and it holds pictures", top);
@@ -170,18 +189,23 @@ class Lister {
                           content, part);
     }
     const std::size_t before = files.size();
+    count_unread(content.others, unread_);
     for (const std::string& image : content.images) files.push_back({below(part, image), std::nullopt});
     if (!content.images.empty() && is_first) return {};
     for (const std::string& cls : content.folders) {
       const std::string folder = below(part, cls);
       const std::size_t first = files.size();
+      const auto unread_before = std::exchange(unread_, {});
       LANISTA_TRY(add_tree(folder, cls, 0, files));
+      const auto unread = unread_;
+      for (const auto& [ending, count] : unread_before) unread_[ending] += count;
       if (files.size() > first || (request_.expected_spec != nullptr && !is_first)) continue;
       LANISTA_ASSIGN(const FolderEntries inside, entries_of(folder));
-      return layout_error("the folder of class \"" + cls + "\" holds no PNG or JPEG", inside, folder);
+      return layout_error("the folder of class \"" + cls + "\" holds no PNG or JPEG" + after(unread_text(unread)),
+                          inside, folder);
     }
-    if (files.size() == before) return layout_error("there are no images (PNG, JPEG)", content, part);
-    return {};
+    if (files.size() > before) return {};
+    return layout_error("there are no images (PNG, JPEG)" + after(unread_text(unread_)), content, part);
   }
 
   /// Adds the pictures of a class: those in `folder`, then those in the folders below it, which rules 1 ignore. There
@@ -189,6 +213,7 @@ class Lister {
   Result<void> add_tree(const std::string& folder, const std::string& cls, std::size_t depth,
                         std::vector<ImageFile>& files) {
     LANISTA_ASSIGN(const FolderEntries content, entries_of(folder));
+    count_unread(content.others, unread_);
     for (const std::string& image : content.images) files.push_back({below(folder, image), cls});
     if (request_.rules < 2) return {};
     for (const std::string& inner : content.folders) {
@@ -216,9 +241,22 @@ class Lister {
   std::string root_;
   std::optional<PartFolders> parts_;
   std::size_t listed_ = 0;  // folders and pictures
+  std::map<std::string, std::size_t> unread_;
 };
 
 }  // namespace
+
+std::string unread_text(const std::map<std::string, std::size_t>& unread) {
+  std::string out;
+  std::size_t total = 0, at = 0;
+  for (const auto& [ending, count] : unread) {
+    out += at == 0 ? "" : at + 1 == unread.size() ? " and " : ", ";
+    out += std::to_string(count) + (at++ > 0 ? "" : count == 1 ? " file" : " files") + " of kind ." + ending;
+    total += count;
+  }
+  if (out.empty()) return out;
+  return out + (total == 1 ? " is not read; convert it" : " are not read; convert them") + " to PNG or JPEG";
+}
 
 Result<ImageListing> list_images(const ReadRequest& request, const std::string& root) {
   return Lister(request, root).all();

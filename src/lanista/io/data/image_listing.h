@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,7 +21,12 @@ struct ImageListing {
   std::size_t first_validation = 0;  ///< Index of the first picture behind those for training.
   std::size_t first_test = 0;        ///< Index of the first picture behind those for training and validation.
   bool has_parts = false;            ///< True: the first folder in the path of a picture is its part.
+  /// Number of files of each kind of picture that is not read, by ending ("webp"), in the folders of `files`.
+  std::map<std::string, std::size_t> unread = {};
 };
+/// Returns, as text for people, the files of kinds that are not read and the way out: "24 files of kind .webp are not
+/// read; convert them to PNG or JPEG". Empty if there are none.
+std::string unread_text(const std::map<std::string, std::size_t>& unread);
 
 /// The largest number of folders in each other below the folder of a class.
 inline constexpr std::size_t kMaxImageFolderDepth = 8;

@@ -301,6 +301,7 @@ Result<LoadedRows> read_images(const ReadRequest& request) {
   } else {
     LANISTA_ASSIGN(classes, find_classes(request, root, listing, warnings));
   }
+  if (!listing.unread.empty()) warnings.push_back(unread_text(listing.unread));
   LANISTA_ASSIGN(auto images, load_images(request, root, std::move(options), listing, warnings));
   std::vector<std::size_t> without;
   const std::vector<std::int32_t> labels = class_numbers(listing.files, classes, without);

@@ -149,6 +149,38 @@ TEST_F(ImageFolders, DepthIsLimited) {
   expect_refused("folder:deep", 2, {"more than 8 folders lie in each other below \"cat\"", "a link may lead back"});
 }
 
+TEST_F(ImageFolders, OtherKindsOfPicturesAreCounted) {
+  write_classes("set", 6, 0);
+  for (const std::string name : {"cat/1.webp", "cat/2.WEBP", "dog/deep/er/3.webp", "cat/4.gif", "dog/5.tiff"}) {
+    write("set/" + name, "not read");
+  }
+  for (const std::string name : {"cat/readme.txt", "dog/Thumbs.db", "dog/.6.webp", "labels.csv"}) {
+    write("set/" + name, "no picture");
+  }
+  const auto set = with_rules("folder:set", 2);
+  ASSERT_TRUE(set.ok()) << set.error().text();
+  ASSERT_EQ(set->data_warnings().size(), 1U);
+  EXPECT_EQ(set->data_warnings()[0],
+            "1 file of kind .gif, 1 of kind .tiff and 3 of kind .webp are not read; convert them to PNG or JPEG");
+
+  write_classes("parts/train", 4, 0);
+  write_classes("parts/test", 3, 70);
+  write("parts/test/dog/9.avif", "not read");
+  write("parts/raw/9.heic", "a folder without pictures is no part");
+  const auto parts = with_rules("folder:parts", 2);
+  ASSERT_TRUE(parts.ok()) << parts.error().text();
+  ASSERT_FALSE(parts->data_warnings().empty());
+  EXPECT_EQ(parts->data_warnings()[0], "1 file of kind .avif is not read; convert it to PNG or JPEG");
+
+  write("set/owl/7.heic", "not read");
+  write("set/owl/8.heic", "not read");
+  expect_refused("folder:set", 2,
+                 {"the folder of class \"owl\" holds no PNG or JPEG; 2 files of kind .heic are not read; convert them "
+                  "to PNG or JPEG"});
+  write("flat/7.gif", "not read");
+  expect_refused("folder:flat", 2, {"there are no images (PNG, JPEG); 1 file of kind .gif is not read; convert it to"});
+}
+
 TEST_F(ImageFolders, ClassesMayHaveNamesOfParts) {
   for (std::uint8_t i = 0; i < 6; ++i) {
     for (const std::string cls : {"bus", "test", "train"})

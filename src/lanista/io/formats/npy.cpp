@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -42,7 +43,7 @@ Result<DType> parse_dtype(const std::string& descr) {
     type.stored_as = ElementType::kU8;
   } else if (code == "i1" || code == "i2" || code == "i4" || code == "u2") {
     type.stored_as = ElementType::kI32;
-  } else if (code == "u4" || code == "i8") {
+  } else if (code == "u4" || code == "u8" || code == "i8") {
     type.stored_as = ElementType::kI64;
   } else if (code == "f2" || code == "f4") {
     type.stored_as = ElementType::kF32;
@@ -117,11 +118,26 @@ void copy_all(const NpyHeader& header, const DType& type, std::string_view data,
   if (is('i', 4)) return copy_elements<std::int32_t, std::int32_t>(header, s, data, out);
   if (is('u', 2)) return copy_elements<std::uint16_t, std::int32_t>(header, s, data, out);
   if (is('u', 4)) return copy_elements<std::uint32_t, std::int64_t>(header, s, data, out);
-  if (is('i', 8)) return copy_elements<std::int64_t, std::int64_t>(header, s, data, out);
+  if (is('i', 8) || is('u', 8)) return copy_elements<std::int64_t, std::int64_t>(header, s, data, out);
   if (is('f', 2)) return copy_elements<std::uint16_t, float>(header, s, data, out);
   if (is('f', 4)) return copy_elements<float, float>(header, s, data, out);
   LANISTA_CHECK(is('f', 8), "a dtype without a copy");
   copy_elements<double, double>(header, s, data, out);
+}
+
+/// Checks that the unsigned elements of 64 bits are in the range of signed ones, as which `tensor` holds them.
+Result<void> check_unsigned(const Tensor& tensor) {
+  for (std::size_t i = 0; i < tensor.bytes.size(); i += sizeof(std::uint64_t)) {
+    std::uint64_t value = 0;
+    std::memcpy(&value, tensor.bytes.data() + i, sizeof value);
+    if (value <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) continue;
+    return Error{Code::kUnimplemented,
+                 "npy: element " + std::to_string(i / sizeof value) + " of dtype uint64 is " + std::to_string(value) +
+                     "; the largest that is held is " + std::to_string(std::numeric_limits<std::int64_t>::max()) +
+                     "; save as float64",
+                 ""};
+  }
+  return {};
 }
 
 std::uint32_t little(std::string_view bytes) {
@@ -178,6 +194,7 @@ Result<Tensor> decode_npy(std::string_view bytes) {
   }
   Tensor out{.name = "", .type = type.stored_as, .shape = header.shape, .bytes = {}};
   copy_all(header, type, data, out);
+  if (type.kind == 'u' && type.size == 8) LANISTA_TRY(check_unsigned(out));
   return out;
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <span>
 
 #include "lanista/base/rng.h"
@@ -64,6 +65,13 @@ TEST(Npy, ReadsEveryWidthInBothByteOrders) {
   EXPECT_EQ(values<std::int32_t>(decode_npy(npy(header(">i2", "(1,)"), "\xFF\xFE"))), std::vector<std::int32_t>{-2});
   EXPECT_EQ(values<std::int32_t>(decode_npy(npy(header(">u2", "(1,)"), "\xFF\xFE"))), std::vector<std::int32_t>{65534});
   EXPECT_EQ(values<std::int32_t>(decode_npy(npy(header(">i4", "(1,)"), "\0\0\1\2"s))), std::vector<std::int32_t>{258});
+  EXPECT_EQ(values<std::int64_t>(decode_npy(
+                npy(header("<u8", "(2,)"), std::string("\x02\0\0\0\0\0\0\0", 8) + "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x7F"))),
+            (std::vector<std::int64_t>{2, std::numeric_limits<std::int64_t>::max()}));
+  EXPECT_EQ(values<std::int64_t>(decode_npy(npy(header(">u8", "(1,)"), std::string("\0\0\0\0\0\0\0\x02", 8)))),
+            std::vector<std::int64_t>{2});
+  expect_error(npy(header("<u8", "(2,)"), std::string(15, '\0') + '\x80'), Code::kUnimplemented,
+               "element 1 of dtype uint64 is 9223372036854775808; the largest that is held is 9223372036854775807");
   EXPECT_EQ(values<std::int64_t>(decode_npy(npy(header("<u4", "(1,)"), "\xFF\xFF\xFF\xFF"))),
             std::vector<std::int64_t>{4294967295});
   EXPECT_EQ(values<std::int64_t>(decode_npy(npy(header(">i8", "()"), "\0\0\0\0\0\0\1\0"s))),
@@ -108,7 +116,7 @@ TEST(Npy, RefusesObjectAndUnsupportedDtypes) {
   expect_error(npy(header("O", "(1,)"), "xxxxxxxx"), Code::kUnimplemented, "pickles");
   expect_error(npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,)}", "xxxx"), Code::kUnimplemented,
                "structured");
-  for (const std::string descr : {"<c8", "<c16", "<U3", "|S4", "<f16", "<u8", "<m8[s]", "", "<", "<f", "<f3", "|V4"}) {
+  for (const std::string descr : {"<c8", "<c16", "<U3", "|S4", "<f16", "<m8[s]", "", "<", "<f", "<f3", "|V4"}) {
     expect_error(npy(header(descr, "(1,)"), "xxxxxxxx"), Code::kUnimplemented, "not held");
   }
 }

@@ -31,6 +31,9 @@ void read_constraints(const YAML::Node& node, study::StudyConfig& config, Mistak
     std::ranges::replace(text, ';', ',');  // undoes protect_calls
     auto constraint = study::Constraint::parse(text);
     if (!constraint) return mistakes.add(item, "subject_to", constraint.error().message);
+    if (config.data.rules > study::kFirstRules && constraint->divides_by_zero()) {
+      return mistakes.add(item, "subject_to", "'" + text + "' divides by 0, so it is undefined for every trial");
+    }
     config.subject_to.push_back(*std::move(constraint));
   };
   if (!node.IsSequence()) return add(node);

@@ -3,21 +3,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lanista/io/studyfile/conditional_params.h"
 #include "lanista/io/studyfile/notation.h"
 #include "lanista/io/studyfile/plugin_reader.h"
-#include "lanista/model/autodiff/optimizer.h"
 #include "lanista/model/mutate/mutator.h"
 
 namespace lanista::studyfile {
 namespace {
 
 using nlohmann::json;
-
-/// The optimiser that has this hyper-parameter, if it is not the study's optimiser; else empty.
-std::string other_optimizer(const std::string& optimizer, const std::string& parameter) {
-  const autodiff::Optimizer* own = autodiff::find_optimizer(optimizer);
-  return own == nullptr || own->reads(parameter) ? "" : autodiff::optimizers_reading(parameter);
-}
 
 bool is_whole(double x) { return x == std::floor(x); }
 
@@ -131,11 +125,18 @@ class SpaceReader {
 
   void read_params(const YAML::Node& node) {
     if (!node.IsMap()) return mistakes_.add(node, "space.params", "a mapping from hyper-parameter to values is wanted");
+    conditional_ = conditional_params(node, config_, mistakes_);
     for (const auto& item : node) {
       const auto key = item.first.as<std::string>();
+      if (is_conditional(key)) continue;  // read with the setting that it depends on
       // A map below a name is a choice with conditional parameters: optimizer: {sgd: {lr: …}, adam: {…}}.
       if (!item.second.IsMap()) {
         add_param(item.first, item.second, key, "space.params." + key, {});
+        std::vector<space::Value> values;
+        for (const ConditionalParam& each : conditional_) {
+          if (each.parent == key && std::ranges::find(values, each.value) == values.end()) values.push_back(each.value);
+        }
+        for (const space::Value& value : values) add_conditional(key, value);
         continue;
       }
       space::Categorical branches;
@@ -143,18 +144,33 @@ class SpaceReader {
       add_parameter(item.first, "space.params." + key, {key, branches, {}});
       for (const auto& branch : item.second) {
         const auto name = branch.first.as<std::string>();
-        if (branch.second.IsNull()) continue;
-        for (const auto& inner : branch.second) {
-          const auto inner_key = inner.first.as<std::string>();
-          const std::string path = "space.params." + key + "." + name + "." + inner_key;
-          if (const std::string other = key == "optimizer" ? other_optimizer(name, inner_key) : ""; !other.empty()) {
-            mistakes_.add(inner.first, path,
-                          "'" + inner_key + "' has no effect on " + name + "; it is a number of " + other);
-            continue;
-          }
-          add_param(inner.first, inner.second, inner_key, path, {{key, {parse_value(name)}}});
-        }
+        if (!branch.second.IsNull()) read_branch(branch.second, key, name);
+        add_conditional(key, parse_value(name));
       }
+    }
+  }
+  /// Reads the parameters of the branch `name` of the choice `key`.
+  void read_branch(const YAML::Node& node, const std::string& key, const std::string& name) {
+    for (const auto& inner : node) {
+      const auto inner_key = inner.first.as<std::string>();
+      const std::string path = "space.params." + key + "." + name + "." + inner_key;
+      const std::string why = key == "optimizer" ? idle_text(inner_key, {name}) : "";
+      if (!why.empty()) {
+        mistakes_.add(inner.first, path, why);
+      } else {
+        add_param(inner.first, inner.second, inner_key, path, {{key, {parse_value(name)}}});
+      }
+    }
+  }
+  bool is_conditional(const std::string& key) const {
+    return std::ranges::any_of(conditional_, [&](const ConditionalParam& each) { return each.key.Scalar() == key; });
+  }
+  /// Adds the parameters of `conditional_` that exist where `parent` has this value.
+  void add_conditional(const std::string& parent, const space::Value& value) {
+    for (const ConditionalParam& each : conditional_) {
+      if (each.parent != parent || each.value != value) continue;
+      const std::string& name = each.key.Scalar();
+      add_param(each.key, each.domain, name, "space.params." + name, {{parent, {value}}});
     }
   }
   void add_param(const YAML::Node& key_node, const YAML::Node& node, const std::string& key, const std::string& path,
@@ -199,6 +215,7 @@ class SpaceReader {
 
   study::StudyConfig& config_;
   Mistakes& mistakes_;
+  std::vector<ConditionalParam> conditional_;
 };
 
 }  // namespace

@@ -10,6 +10,8 @@
 #include "lanista/base/edit_distance.h"
 #include "lanista/io/data/augment.h"
 #include "lanista/io/data/selector.h"
+#include "lanista/io/studyfile/conditional_params.h"
+#include "lanista/io/studyfile/default_study.h"
 #include "lanista/io/studyfile/goals_reader.h"
 #include "lanista/io/studyfile/mistakes.h"
 #include "lanista/io/studyfile/model_reader.h"
@@ -48,7 +50,8 @@ class Reader {
   Reader(YAML::Node root, std::string file, std::map<std::string, std::string> overridden, study::StudyConfig defaults,
          Origin origin)
       : root_(std::move(root)),
-        mistakes_(std::move(file), std::move(overridden)),
+        mistakes_(std::move(file), overridden),
+        overridden_(std::move(overridden)),
         config_(std::move(defaults)),
         origin_(origin) {
     // The data decide unless the file sets it; see resolve_from_data.
@@ -307,8 +310,28 @@ class Reader {
     }
     const auto& nodes = extra_nodes_[section];
     const auto culprit = nodes.find(resolved.error().where);
-    mistakes_.add(culprit == nodes.end() ? node : culprit->second, section + "." + resolved.error().where,
-                  resolved.error().message);
+    const std::string& option = resolved.error().where;
+    mistakes_.add(culprit == nodes.end() ? node : culprit->second, section + "." + option,
+                  resolved.error().message + other_plugin_text(plugins, *plugin, section, key, option));
+  }
+  /// For an option that other plug-ins have: which ones, and how to replace the section; else empty.
+  template <class Plugins>
+  std::string other_plugin_text(const Plugins& plugins, const typename Plugins::value_type& own,
+                                const std::string& section, const std::string& key, const std::string& option) const {
+    const auto has_option = [&](const auto& plugin) {
+      return std::ranges::find(plugin.options, option, &OptionSpec::name) != plugin.options.end();
+    };
+    std::vector<std::string> others;
+    for (const auto& plugin : plugins) {
+      if (has_option(plugin)) others.push_back(plugin.name);
+    }
+    if (has_option(own) || others.empty()) return "";
+    const std::string text =
+        "; " + section + "." + key + " is " + own.name + ", and it is an option of " + join(others);
+    if (!overridden_.contains(section + "." + key)) return text;
+    return text + "; --set " + section + "." + key + " keeps the options of the file" +
+           (section == "strategy" ? ", --set strategy=" + own.name + " replaces them"
+                                  : ", --set 'stop={rule: " + own.name + "}' replaces them");
   }
 
   void check_combinations() {
@@ -330,10 +353,19 @@ class Reader {
     check_rates(root_, config_, mistakes_);
     check_epochs();
     check_tune(root_, config_, mistakes_);
+    check_tuned_settings("train.tune", config_.train.tune);
+    if (config_.strategy.then) check_tuned_settings(std::string(study::kThenKey), config_.strategy.then->tune);
     // Folds replace a validation part.
     if (config_.data.split[1] == 0 && !config_.data.folds) {
       bad_split(find_key(find_key(root_, "data"), "split"), json(config_.data.split));
     }
+  }
+
+  void check_tuned_settings(const std::string& key, const study::PluginConfig& tune) {
+    const auto idle = idle_tuned_setting(config_, tune);
+    if (!idle) return;
+    const std::string path = key + "." + tune.name + "." + idle->where;
+    mistakes_.add(find_node_at(root_, path), path, idle->message);
   }
 
   // The number of epochs of a budget in steps is known here, or else when the data are: see resolve_from_data.
@@ -350,6 +382,7 @@ class Reader {
 
   YAML::Node root_;
   Mistakes mistakes_;
+  const std::map<std::string, std::string> overridden_;
   const std::vector<Section> sections_ = study_sections();
   study::StudyConfig config_;
   const Origin origin_;
@@ -397,6 +430,7 @@ Result<study::StudyConfig> read_with_defaults(std::string_view text, const std::
       LANISTA_TRY(set_override(root, override));
       overridden[override.key] = override.file;
     }
+    if (text == default_study()) fit_default_study(root, overridden);
     return Reader(root, file, overridden, defaults, origin).read();
   } catch (const YAML::Exception& e) {
     return Error{Code::kInvalidArgument, e.msg,

@@ -293,7 +293,12 @@ StoppingPlugin asha_plugin() {
            mode, bootstrap},
           make_asha,
           false,
-          [](const Options& options) { return options.value("type", kStopping) == kPromotion; }};
+          [](const Options& options) { return options.value("type", kStopping) == kPromotion; },
+          [](const Options& options) {
+            const auto rungs = options.at("rungs").get<std::vector<std::int64_t>>();
+            return rungs.empty() ? std::pair(std::string("min"), options.at("min").get<std::int64_t>())
+                                 : std::pair(std::string("rungs"), rungs.front());
+          }};
 }
 
 }  // namespace lanista::search

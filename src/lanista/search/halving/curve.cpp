@@ -91,7 +91,10 @@ StoppingPlugin curve_plugin() {
                          "better than the best"),
            count_option("startup", 3, 1, "number of complete trials before one is stopped"),
            text_option("on", "", "metric to extrapolate; empty: the first goal that is measured in training")},
-          make_curve};
+          make_curve,
+          false,
+          {},
+          [](const Options& options) { return std::pair(std::string("min"), options.at("min").get<std::int64_t>()); }};
 }
 
 }  // namespace lanista::search

@@ -110,7 +110,10 @@ StoppingPlugin median_plugin() {
                        "vizier: median of running averages up to the epoch; optuna: median of values at the epoch",
                        {kVizier, kOptuna}),
            text_option("on", "", "goal to compare by; empty: the first")},
-          make_median};
+          make_median,
+          false,
+          {},
+          [](const Options& options) { return std::pair(std::string("min"), options.at("min").get<std::int64_t>()); }};
 }
 
 }  // namespace lanista::search

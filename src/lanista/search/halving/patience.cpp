@@ -78,7 +78,13 @@ StoppingPlugin patience_plugin() {
            number_option("min_delta", Kind::kReal, 0.0, 0, 1e300, "least improvement that counts"),
            count_option("min", 1, 1, "epoch before which no trial ends"),
            text_option("on", "", "metric that must improve; empty: the first goal that is measured in training")},
-          make_patience};
+          make_patience,
+          false,
+          {},
+          [](const Options& options) {
+            const auto epochs = options.at("epochs").get<std::int64_t>(), min = options.at("min").get<std::int64_t>();
+            return epochs >= min ? std::pair(std::string("epochs"), epochs) : std::pair(std::string("min"), min);
+          }};
 }
 
 }  // namespace lanista::search

@@ -62,8 +62,11 @@ std::optional<Error> fork_conflict(const StrategyPlugin& plugin, const study::St
   }
   for (const space::Parameter& parameter : config.space.params.parameters()) {
     if (study::can_change_in_training(parameter.name)) continue;
+    if (space::domain_size(parameter.domain) == 1) continue;  // a constant does not change
+    const std::string key = parameter.name == "batch" ? "data.batch" : "train." + parameter.name;
     return refuse("space.params", "'" + parameter.name + "' cannot change while a trial trains, as strategy " +
-                                      plugin.name + " requires; what can: " + can + otherwise);
+                                      plugin.name + " requires; set one value with " + key + "; what can: " + can +
+                                      otherwise);
   }
   return std::nullopt;
 }
@@ -84,6 +87,26 @@ std::optional<Error> own_halving_conflict(const StrategyPlugin& plugin, const st
   if (config.strategy.retry > 0) return refuse("strategy.retry", std::to_string(config.strategy.retry), once + "0");
   if (config.data.folds) return refuse("data.folds", std::to_string(*config.data.folds), once + "none");
   return plugin.forks ? fork_conflict(plugin, config) : std::nullopt;
+}
+
+std::optional<Error> idle_stopping_rule(const study::StudyConfig& config) {
+  // Strategy mltuner sets a rule itself.
+  if (config.data.rules == study::kFirstRules || !config.train.tune.name.empty()) return std::nullopt;
+  const auto rules = builtin_stopping_rules();
+  const auto rule = std::ranges::find(rules, config.stop.rule, &StoppingPlugin::name);
+  if (rule == rules.end() || !rule->first_epoch) return std::nullopt;
+  const auto options = resolve_options(config.stop.options, rule->options);
+  if (!options) return std::nullopt;  // reported where it is read
+  const auto [option, first] = rule->first_epoch(*options);
+  const std::int64_t epochs = config.train.length.epochs;
+  const auto spec = std::ranges::find(rule->options, option, &OptionSpec::name);
+  if (first < epochs || options->at(option) == spec->default_value) return std::nullopt;
+  return Error{Code::kInvalidArgument,
+               option + " is " + options->at(option).dump() + ", and trials have " + std::to_string(epochs) +
+                   (epochs == 1 ? " epoch" : " epochs") + " (train.epochs), so stop.rule " + config.stop.rule +
+                   " never acts; it must begin below epoch " + std::to_string(epochs) +
+                   ": lower it, raise train.epochs, or set stop: none",
+               "stop." + option};
 }
 
 std::optional<Error> early_closing_conflict(const study::StudyConfig& config) {

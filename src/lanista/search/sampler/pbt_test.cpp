@@ -444,6 +444,11 @@ TEST(Pbt, RejectsFixedParametersByName) {
     EXPECT_NE(suggested.message.find("'" + std::string(name) + "'"), std::string::npos);
     EXPECT_NE(suggested.message.find("lr, momentum"), std::string::npos) << "it names what can";
   }
+  study::StudyConfig constant = config;
+  ASSERT_TRUE(constant.space.params.add({"optimizer", space::Categorical{{Value(std::string("adam"))}}, {}}).ok());
+  EXPECT_FALSE(own_halving_conflict(pbt_plugin(), constant)) << "a constant does not change";
+  ASSERT_TRUE(constant.space.params.add({"batch", space::IntRange{8, 16}, {}}).ok());
+  EXPECT_NE(refusal(constant).message.find("set one value with data.batch; "), std::string::npos);
   const StrategyPlugin plugin = pbt_plugin();
   const auto made = plugin.make(two_rates(1, 3), must(resolve_options({{"interval", 3}}, plugin.options)));
   ASSERT_FALSE(made.ok());

@@ -229,6 +229,8 @@ struct StoppingPlugin {
   bool judges_whole_rungs = false;
   /// True for options with which trials pause at rungs and may be promoted later. Null: never.
   std::function<bool(const Options&)> pauses_at_rungs = {};
+  /// Returns the first epoch at which a trial may pause or end, with the option that sets it. Null: `make` checks it.
+  std::function<std::pair<std::string, std::int64_t>(const Options&)> first_epoch = {};
 };
 /// Returns an error if a setting of the study cannot be used with a strategy that has its own halving, or nullopt.
 ///
@@ -244,6 +246,10 @@ std::optional<Error> own_halving_conflict(const StrategyPlugin& plugin, const st
 /// It also needs no keep.ensemble, and one goal with a best possible value, by which rungs are judged as well. Ties
 /// must go to the earlier trial. Goals are not checked while the study has none.
 std::optional<Error> early_closing_conflict(const study::StudyConfig& config);
+/// Returns an error at "stop.OPTION" if the stopping rule can never pause or end a trial. The first epoch at which it
+/// acts is then not below those of a trial. Returns nullopt otherwise, with the first rules and with train.tune. An
+/// option with its default is no error, because the study file does not state it.
+std::optional<Error> idle_stopping_rule(const study::StudyConfig& config);
 /// True if the strategy is random search with the option `again`, which samples an exhausted space again with other
 /// seeds.
 bool repeats_exhausted_space(const study::StrategyConfig& strategy);

@@ -14,6 +14,13 @@ constexpr std::size_t kLongest = 1000;
 constexpr std::size_t kDeepest = 32;
 constexpr OperatorLevel kLevels[] = {{.between = {"+", "-"}}, {.between = {"*", "/"}}, {.before = "-"}};
 
+double result_of(char operation, double left, double right) {
+  return operation == '+'   ? left + right
+         : operation == '-' ? left - right
+         : operation == '*' ? left * right
+                            : left / right;
+}
+
 bool is_name(char c) { return is_letter(c) || is_digit(c) || c == '.'; }
 
 }  // namespace
@@ -110,10 +117,7 @@ std::optional<std::pair<double, double>> Constraint::sides(const Lookup& value_o
       const double right = stack.back();
       stack.pop_back();
       double& left = stack.back();
-      left = step.what == '+'   ? left + right
-             : step.what == '-' ? left - right
-             : step.what == '*' ? left * right
-                                : left / right;
+      left = result_of(step.what, left, right);
     }
     return stack.back();
   };
@@ -135,6 +139,48 @@ std::optional<double> Constraint::excess(const Lookup& value_of) const {
   const auto [small, large] = *sides;
   if (small == large) return 0;  // infinities too
   return std::isnan(small - large) ? std::numeric_limits<double>::infinity() : small - large;
+}
+
+/// True if a divisor is 0. A value that is nullopt is unknown, and so is what is computed from it.
+bool Constraint::has_zero_divisor(const std::vector<Step>& steps, const std::vector<std::optional<double>>& values) {
+  std::vector<std::optional<double>> stack;
+  for (const Step& step : steps) {
+    if (step.what == '#' || step.what == 'x') {
+      stack.push_back(step.what == '#' ? step.number : values[step.name]);
+      continue;
+    }
+    if (step.what == '~') {
+      if (stack.back()) *stack.back() *= -1;
+      continue;
+    }
+    const std::optional<double> right = stack.back();
+    stack.pop_back();
+    std::optional<double>& left = stack.back();
+    if (step.what == '/' && right == 0.0) return true;
+    if (!left || !right) {
+      left.reset();
+    } else {
+      *left = result_of(step.what, *left, *right);
+    }
+  }
+  return false;
+}
+
+bool Constraint::divides_by_zero() const {
+  const std::vector<std::optional<double>> unknown(names_.size());
+  return has_zero_divisor(smaller_, unknown) || has_zero_divisor(larger_, unknown);
+}
+
+std::optional<std::string> Constraint::undefined_reason(const Lookup& value_of) const {
+  const auto sides = this->sides(value_of);
+  if (!sides || (std::isfinite(sides->first) && std::isfinite(sides->second))) return std::nullopt;
+  std::vector<std::optional<double>> values;
+  for (const std::string& name : names_) {
+    values.push_back(value_of(name));
+    if (std::isnan(*values.back())) return name + " is NaN";
+  }
+  if (has_zero_divisor(smaller_, values) || has_zero_divisor(larger_, values)) return "it divides by 0";
+  return "a side of it is infinite";
 }
 
 std::optional<double> Constraint::upper_bound(std::string_view name) const {

@@ -44,6 +44,12 @@ class Constraint {
   /// infinite: a side is NaN. nullopt: a name has no value.
   std::optional<double> excess(const Lookup& value_of) const;
 
+  /// Returns why a side is NaN or infinite, as text for people: "it divides by 0", "val_loss is NaN", "a side of it is
+  /// infinite". nullopt: both sides are finite, or a name has no value.
+  std::optional<std::string> undefined_reason(const Lookup& value_of) const;
+  /// Returns true if a divisor is a number, or an expression of numbers, that is 0.
+  bool divides_by_zero() const;
+
   /// Returns the number N if the constraint has the form `name <= N` or `N >= name` for this name; nullopt otherwise.
   std::optional<double> upper_bound(std::string_view name) const;
 
@@ -58,6 +64,7 @@ class Constraint {
   std::string text_;
   std::vector<std::string> names_;
   std::optional<std::pair<double, double>> sides(const Lookup& value_of) const;
+  static bool has_zero_divisor(const std::vector<Step>& steps, const std::vector<std::optional<double>>& values);
   std::vector<Step> smaller_, larger_;  ///< The two sides; `smaller_` must not exceed `larger_`.
 };
 

@@ -39,6 +39,33 @@ TEST(Constraint, IsInfiniteForNanAndEmptyForMissingValue) {
   EXPECT_EQ(violation("lr / (lr - lr) <= 1"), HUGE_VAL);
 }
 
+TEST(Constraint, NamesWhyItIsUndefined) {
+  const auto reason = [](const std::string& text) {
+    return Constraint::parse(text)->undefined_reason([](const std::string& name) -> std::optional<double> {
+      const auto it = kTrial.find(name);
+      return it == kTrial.end() ? std::nullopt : std::optional(it->second);
+    });
+  };
+  EXPECT_EQ(reason("val_loss / 0 <= 1"), "it divides by 0");
+  EXPECT_EQ(reason("1 <= val_loss / (lr - lr)"), "it divides by 0");
+  EXPECT_EQ(reason("(val_loss - val_loss) / (lr - lr) <= 1"), "it divides by 0");
+  EXPECT_EQ(reason("bad / 0 <= 1"), "bad is NaN");
+  EXPECT_EQ(reason("val_loss * 1e308 * 10 <= 1"), "a side of it is infinite");
+  EXPECT_EQ(reason("val_loss / lr <= 1"), std::nullopt);
+  EXPECT_EQ(reason("flops / 0 <= 1"), std::nullopt);
+}
+
+TEST(Constraint, FindsDivisorsThatAreAlwaysZero) {
+  for (const std::string text :
+       {"val_loss / 0 <= 1", "val_loss / (2 - 2) <= 1", "1 >= lr * (3 / -0)", "1 / (0 / 5) <= lr"}) {
+    EXPECT_TRUE(Constraint::parse(text)->divides_by_zero()) << text;
+  }
+  for (const std::string text :
+       {"val_loss / 2 <= 1", "val_loss / lr <= 0", "0 / val_loss <= 1", "1 / (lr - lr) <= 1"}) {
+    EXPECT_FALSE(Constraint::parse(text)->divides_by_zero()) << text;
+  }
+}
+
 TEST(Constraint, ReportsSlackOfConstraint) {
   const auto excess = [](const std::string& text) {
     return Constraint::parse(text)->excess([](const std::string& name) -> std::optional<double> {

@@ -1,6 +1,7 @@
 #include "lanista/search/study/metric.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "lanista/base/edit_distance.h"
 #include "lanista/base/enum_table.h"
@@ -11,6 +12,7 @@ namespace {
 
 constexpr std::int64_t kMinRank = 2;  // rank 1 is accuracy
 constexpr std::int64_t kMaxPercent = 99;
+constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 
 /// Returns "top" for "top<k>"; empty for a name without a number.
 std::string_view stem(std::string_view name) {
@@ -44,10 +46,17 @@ std::string allowed_text(const Metric& metric, std::int64_t classes) {
   return metric.name + " with k from 2 to " + std::to_string(classes);
 }
 
-/// Returns a row of the table with `bound` as its best value.
-Metric at_best(double bound, Metric metric) {
-  metric.bound = bound;
+/// Returns a row of the table with values in [least, largest] by definition.
+Metric within(double least, double largest, Metric metric) {
+  metric.least = least;
+  metric.largest = largest;
   return metric;
+}
+
+/// Returns a row of the table with `bound` as its best value, and `worst` as its worst by definition.
+Metric between(double bound, double worst, Metric metric) {
+  metric.bound = bound;
+  return within(std::min(bound, worst), std::max(bound, worst), std::move(metric));
 }
 
 /// Returns a row of the table that needs rows of every class.
@@ -66,45 +75,53 @@ constexpr EnumTable<MetricTargets, const char*, 4> kTargetNames{{{MetricTargets:
 const std::vector<Metric>& metrics() {
   using enum MetricTargets;
   static const std::vector<Metric> all{
-      at_best(1, {"accuracy",
-                  kClasses,
-                  true,
-                  "share of rows with the label's logit as the largest; of equal logits the first counts",
-                  0,
-                  {},
-                  "share of right labels, over all rows and labels; a row has a label if its logit is above 0"}),
-      at_best(1, {"exact_match", kLabels, true, "share of rows with all labels right"}),
-      at_best(1, {"top<k>", kClasses, true, "share of rows with the label among the k largest logits", 5}),
-      at_best(1, {"balanced_accuracy", kClasses, true, "mean recall over the classes with rows"}),
-      at_best(1, {"f1_macro",
-                  kClasses,
-                  true,
-                  "mean f1 over the classes that are a label or a prediction; 0 / 0 is 0",
-                  0,
-                  {},
-                  "mean f1 over all labels; 0 / 0 is 0"}),
-      at_best(0, {"log_loss",
-                  kClasses,
-                  false,
-                  "mean of -log of the label's probability by softmax",
-                  0,
-                  {},
-                  "mean over rows and labels of -log of the true value's probability by the sigmoid"}),
-      at_best(1, {"perplexity", kClasses, false,
-                  "e to the power of log_loss: the number of equally likely classes with this loss"}),
-      at_best(0, {"calibration_error", kClasses, false,
-                  "mean difference between the largest probability and the accuracy, in 15 bins of that probability"}),
-      {"matthews", kClasses, true, "correlation of labels and predictions (Matthews); 0 where either is constant"},
-      needing_all_classes(at_best(
-          1, {"roc_auc",
-              kClasses,
-              true,
-              "area under the ROC curve by the score of class 1; of more classes the mean of each against the rest",
-              0,
-              {},
-              "mean of the areas over all labels"})),
-      at_best(
-          1,
+      between(1, 0,
+              {"accuracy",
+               kClasses,
+               true,
+               "share of rows with the label's logit as the largest; of equal logits the first counts",
+               0,
+               {},
+               "share of right labels, over all rows and labels; a row has a label if its logit is above 0"}),
+      between(1, 0, {"exact_match", kLabels, true, "share of rows with all labels right"}),
+      between(1, 0, {"top<k>", kClasses, true, "share of rows with the label among the k largest logits", 5}),
+      between(1, 0, {"balanced_accuracy", kClasses, true, "mean recall over the classes with rows"}),
+      between(1, 0,
+              {"f1_macro",
+               kClasses,
+               true,
+               "mean f1 over the classes that are a label or a prediction; 0 / 0 is 0",
+               0,
+               {},
+               "mean f1 over all labels; 0 / 0 is 0"}),
+      between(0, kUnlimited,
+              {"log_loss",
+               kClasses,
+               false,
+               "mean of -log of the label's probability by softmax",
+               0,
+               {},
+               "mean over rows and labels of -log of the true value's probability by the sigmoid"}),
+      between(1, kUnlimited,
+              {"perplexity", kClasses, false,
+               "e to the power of log_loss: the number of equally likely classes with this loss"}),
+      between(0, 1,
+              {"calibration_error", kClasses, false,
+               "mean difference between the largest probability and the accuracy, in 15 bins of that probability"}),
+      within(
+          -1, 1,
+          {"matthews", kClasses, true, "correlation of labels and predictions (Matthews); 0 where either is constant"}),
+      needing_all_classes(between(
+          1, 0,
+          {"roc_auc",
+           kClasses,
+           true,
+           "area under the ROC curve by the score of class 1; of more classes the mean of each against the rest",
+           0,
+           {},
+           "mean of the areas over all labels"})),
+      between(
+          1, 0,
           {"average_precision",
            kClasses,
            true,
@@ -113,16 +130,16 @@ const std::vector<Metric>& metrics() {
            0,
            {},
            "mean over all labels"}),
-      at_best(1, {"f1", kTwoClasses, true, "harmonic mean of precision and recall of class 1; 0 / 0 is 0"}),
-      at_best(0, {"mae", kNumbers, false, "mean absolute error"}),
-      at_best(0,
+      between(1, 0, {"f1", kTwoClasses, true, "harmonic mean of precision and recall of class 1; 0 / 0 is 0"}),
+      between(0, kUnlimited, {"mae", kNumbers, false, "mean absolute error"}),
+      between(0, kUnlimited,
               {"rmse", kNumbers, false, "root of the mean squared error; of several targets the mean of their roots"}),
-      at_best(1,
+      between(1, -kUnlimited,
               {"r2", kNumbers, true,
                "1 minus squared errors / squared distances of targets from their mean; of several targets the mean"}),
-      at_best(0,
+      between(0, kUnlimited,
               {"mape", kNumbers, false, "mean of absolute error / size of the target (at least 2.2e-16); 0.1 is 10 %"}),
-      at_best(0,
+      between(0, kUnlimited,
               {"quantile<q>", kNumbers, false,
                "pinball loss: q % of what predictions fall short of targets, 100 - q % of what they exceed them", 90}),
   };
@@ -202,6 +219,12 @@ std::optional<bool> more_is_better(std::string_view measured) {
 std::optional<double> best_possible(std::string_view measured) {
   const auto found = find_metric(validation_metric(measured));
   return found ? found->metric.bound : std::nullopt;
+}
+
+MetricRange range_of(std::string_view measured, std::span<const Metric> own) {
+  if (measured == "val_loss") return {.least = 0};
+  const auto found = find_metric(validation_metric(measured), own);
+  return found ? MetricRange{found->metric.least, found->metric.largest} : MetricRange{};
 }
 
 }  // namespace lanista::study

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -58,6 +59,8 @@ struct Metric {
   std::optional<double> bound = {};
   /// True: it is NaN on rows in which a class, or a label, has no row or all rows.
   bool needs_all_classes = false;
+  /// Least and largest value by definition, or infinity. Unlike `bound`, rounding errors may pass them.
+  double least = -std::numeric_limits<double>::infinity(), largest = std::numeric_limits<double>::infinity();
 };
 
 /// Returns the table of built-in metrics. "loss" is not in it: it is always measured.
@@ -96,5 +99,14 @@ std::optional<bool> more_is_better(std::string_view measured);
 /// Returns the best possible value of `measured`, a validation value of a built-in metric: 1 for "val_accuracy".
 /// nullopt: another name such as "val_loss", or none is declared.
 std::optional<double> best_possible(std::string_view measured);
+
+/// The values that a metric can have by its definition.
+struct MetricRange {
+  double least = -std::numeric_limits<double>::infinity();   ///< Lower bound, included.
+  double largest = std::numeric_limits<double>::infinity();  ///< Upper bound, included.
+};
+/// Returns the range of `measured`, a validation value of a metric or "val_loss": 0 to 1 for "val_accuracy". Every loss
+/// is at least 0. Other names, and metrics of the caller without bounds, have an infinite range.
+MetricRange range_of(std::string_view measured, std::span<const Metric> own = {});
 
 }  // namespace lanista::study

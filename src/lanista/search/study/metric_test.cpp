@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 namespace lanista::study {
@@ -55,6 +56,19 @@ TEST(Metrics, HaveTargetsAndHelp) {
   for (const std::string& name : two) EXPECT_TRUE(check_metric(name, 2)) << name;
   for (const std::string& name : ten) EXPECT_TRUE(check_metric(name, 10)) << name;
   for (const std::string& name : numbers) EXPECT_TRUE(check_metric(name, 0)) << name;
+}
+
+TEST(Metrics, HaveRangesThatEndAtTheirBestValue) {
+  for (const Metric& metric : metrics()) {
+    EXPECT_LT(metric.least, metric.largest) << metric.name;
+    EXPECT_TRUE(std::isfinite(metric.least) || std::isfinite(metric.largest)) << metric.name;
+    if (!metric.bound) continue;
+    EXPECT_EQ(metric.maximize ? metric.largest : metric.least, *metric.bound) << metric.name;
+  }
+  EXPECT_EQ(range_of("val_loss").least, 0);
+  EXPECT_EQ(range_of("val_matthews").least, -1);
+  EXPECT_EQ(range_of("val_r2").largest, 1);
+  EXPECT_TRUE(std::isinf(range_of("params").largest));
 }
 
 TEST(Metrics, HaveDirection) {

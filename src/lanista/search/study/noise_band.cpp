@@ -39,7 +39,10 @@ std::optional<NoiseBand> band_of_folds(const StudyView& view, const std::vector<
   const double half = student_quantile(std::ssize(joint) - 1) * spread->deviation * std::sqrt(1 / n + 1 / (folds - 1));
   NoiseBand out{
       .band = {spread->mean - half, spread->mean + half}, .rows = 0, .trainings = std::ssize(joint), .trials = 0};
-  if (is_share_of_rows(goal.metric, multilabel)) out.band = {std::max(0.0, out.band.low), std::min(1.0, out.band.high)};
+  // With the first rules only shares end at their range.
+  const bool is_limited = view.config.data.rules > kFirstRules || is_share_of_rows(goal.metric, multilabel);
+  const MetricRange range = is_limited ? range_of(goal.metric) : MetricRange();
+  out.band = {std::max(range.least, out.band.low), std::min(range.largest, out.band.high)};
   out.trials = trials_below(ranked, goal.maximize ? -out.band.low : out.band.high);
   return out;
 }

@@ -32,8 +32,11 @@ struct NoiseBand {
 ///
 /// With folds it is the mean of the trainings of the best proposal, plus or minus Student's t times their deviation
 /// times sqrt(1 / n + validation rows / training rows). The second term is there because trainings share rows (Nadeau
-/// and Bengio 2003, "Inference for the generalization error"). Without folds it is the Wilson interval of a goal that
-/// is a share of rows: val_accuracy, val_top<k>, or val_exact_match for labels.
+/// and Bengio 2003, "Inference for the generalization error"). It ends at the range of the metric (range_of); with the
+/// first rules only shares of rows do.
+///
+/// Without folds it is the Wilson interval of a goal that is a share of rows: val_accuracy, val_top<k>, or
+/// val_exact_match for labels.
 ///
 /// nullopt: other goals (with folds: no validation metric), several trainings of a proposal without folds, nothing is
 /// ranked, or the best trial violates a constraint or has NaN. All trials have the same validation rows, so two trials

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
+#include <tuple>
 
 #include "lanista/base/rng.h"
 
@@ -84,6 +87,41 @@ TEST(NoiseBand, UsesSpreadOfFolds) {
   ASSERT_TRUE(least);
   EXPECT_NEAR(least->band.high, 0.35, 1e-12);
   EXPECT_EQ(least->trials, 1);
+}
+
+TEST(NoiseBand, StaysWithinTheRangeOfItsMetric) {
+  // The trainings of the only proposal are far apart, so the interval of Student's t is wider than any share.
+  const auto band_of = [](const Goal& goal, const std::vector<double>& values, std::int64_t rules = kLatestRules) {
+    StudyView view = view_of(values, 10);
+    view.config.data.rules = rules;
+    view.config.data.folds = static_cast<std::int64_t>(values.size());
+    view.config.goals = {goal};
+    for (std::size_t i = 0; i < view.trials.size(); ++i) {
+      TrialView& trial = view.trials[i];
+      trial.proposal.graph_hash = hash_text("one");
+      trial.proposal.repeat = static_cast<std::int64_t>(i);
+      trial.proposal.fold = static_cast<std::int64_t>(i);
+      for (Measurement& m : trial.measurements) m.metrics[goal.metric] = m.metrics.at("val_accuracy");
+    }
+    return noise_band(view, ranking_keys(view)).value_or(NoiseBand()).band;
+  };
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  const std::vector<double> wide{0.2, 0.5, 0.9};
+  const std::tuple<std::string, double, double> ranges[] = {
+      {"balanced_accuracy", 0, 1}, {"roc_auc", 0, 1},    {"average_precision", 0, 1}, {"f1", 0, 1},
+      {"f1_macro", 0, 1},          {"top3", 0, 1},       {"exact_match", 0, 1},       {"accuracy", 0, 1},
+      {"calibration_error", 0, 1}, {"loss", 0, kInf},    {"log_loss", 0, kInf},       {"mae", 0, kInf},
+      {"rmse", 0, kInf},           {"mape", 0, kInf},    {"quantile90", 0, kInf},     {"r2", -kInf, 1},
+      {"matthews", -1, 1},         {"mine", -kInf, kInf}};
+  for (const auto& [name, least, largest] : ranges) {
+    const auto band = band_of({name != "loss", "val_" + name}, wide);
+    // t of 2 degrees 4.303, deviation 0.35119, sqrt(1 / 3 + 1 / 2).
+    EXPECT_NEAR(band.low, std::max(least, 0.53333 - 1.37937), 1e-4) << name;
+    EXPECT_NEAR(band.high, std::min(largest, 0.53333 + 1.37937), 1e-4) << name;
+  }
+  EXPECT_EQ(band_of({false, "val_perplexity"}, {1, 3, 6}).low, 1);
+  EXPECT_NEAR(band_of({false, "val_mae"}, wide, kFirstRules).low, 0.53333 - 1.37937, 1e-4);
+  EXPECT_EQ(band_of({true, "val_accuracy"}, wide, kFirstRules).low, 0);
 }
 
 TEST(NoiseBand, IsDefinedForShareMetricsOnly) {

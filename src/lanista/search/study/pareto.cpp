@@ -69,6 +69,18 @@ double violation(const std::vector<Constraint>& constraints, const Measurement& 
   return sum;
 }
 
+std::vector<std::pair<std::string, std::string>> undefined_constraints(const std::vector<Constraint>& constraints,
+                                                                       const Measurement& measurement,
+                                                                       const space::Sample& sample) {
+  const auto value_of = values_of(measurement, sample);
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const Constraint& constraint : constraints) {
+    if (!constraint.is_measured()) continue;
+    if (auto reason = constraint.undefined_reason(value_of)) out.emplace_back(constraint.text(), *std::move(reason));
+  }
+  return out;
+}
+
 std::vector<double> excesses(const std::vector<Constraint>& constraints, const Measurement& measurement,
                              const space::Sample& sample) {
   const auto value_of = values_of(measurement, sample);

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "lanista/search/study/config.h"
@@ -16,6 +18,11 @@ std::vector<double> losses(const std::vector<Goal>& goals, const Measurement& me
 /// hyper-parameter that the trial does not have is satisfied. A missing metric gives an infinite violation.
 double violation(const std::vector<Constraint>& constraints, const Measurement& measurement,
                  const space::Sample& sample);
+
+/// Returns Constraint::undefined_reason of each measured constraint that has one, with the text of the constraint.
+std::vector<std::pair<std::string, std::string>> undefined_constraints(const std::vector<Constraint>& constraints,
+                                                                       const Measurement& measurement,
+                                                                       const space::Sample& sample);
 
 /// Returns Constraint::excess of each measured constraint, in order; other constraints have no entry. It is minus
 /// infinity for a constraint on a hyper-parameter that the trial does not have, and infinity for a missing metric.
