@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "lanista/model/autodiff/optimizer.h"
+#include "lanista/model/autodiff/step_ops.h"
 
 namespace lanista::autodiff {
 namespace {
