@@ -91,7 +91,8 @@ TEST(ModelSpaceStudy, NamesBuiltinModelForMissingFile) {
   EXPECT_EQ(error_of("small_cnn"), "model.base[0]: there is no file 'small_cnn'; did you mean 'builtin:small-cnn'?");
   EXPECT_EQ(error_of("auto"), "model.base[0]: there is no file 'auto'; did you mean 'builtin:auto'?");
   EXPECT_EQ(error_of("net.graph"),
-            "model.base[0]: there is no file 'net.graph'; a built-in model is builtin:NAME, such as builtin:small-mlp");
+            "model.base[0]: there is no file 'net.graph'; built-in models are builtin:small-mlp, builtin:small-cnn, "
+            "builtin:small-transformer, builtin:embedding-mlp, builtin:auto");
 }
 
 TEST(ModelSpaceStudy, WarnsWhenNothingVaries) {

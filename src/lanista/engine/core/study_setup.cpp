@@ -100,13 +100,16 @@ Result<mutate::BaseModel> open_base(const std::string& source, const data::DataS
   const auto read = fs.read(path, 0);
   if (!read && read.error().code == Code::kNotFound) {
     std::vector<std::string> names = mutate::builtin_base_names();
-    names.insert(names.end(), {"embedding-mlp", "auto"});
+    names.emplace_back("embedding-mlp");
+    names.emplace_back("auto");
     const std::string near = nearest_name(source, names);
-    return Error{Code::kNotFound,
-                 "there is no file '" + path + "'; " +
-                     (near.empty() ? "a built-in model is builtin:NAME, such as builtin:" + names.front()
-                                   : "did you mean '" + std::string(kBuiltin) + near + "'?"),
-                 ""};
+    std::string all;
+    for (const std::string& name : names) all += (all.empty() ? " " : ", ") + std::string(kBuiltin) + name;
+    return Error{
+        Code::kNotFound,
+        "there is no file '" + path + "'; " +
+            (near.empty() ? "built-in models are" + all : "did you mean '" + std::string(kBuiltin) + near + "'?"),
+        ""};
   }
   LANISTA_ASSIGN(const std::string text, read);
   if (auto foreign = formats::unsupported_format_error(text, path)) return *foreign;
