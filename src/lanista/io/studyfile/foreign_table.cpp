@@ -39,7 +39,8 @@ const std::vector<ForeignSetting>& foreign_settings() {
        "trials ntrials maxtrials numtrials numsamples maxevals ncalls maxmodels nconfigs numconfigs evaluations "
        "maxiter niter trialcount totaltrials nruns"},
       {"the time limit of the study in minutes is", "budget.minutes", "5", "--minutes 5",
-       "minutes guardminutes timeout timebudget timelimit timebudgets timelimits maxtime maxminutes maxruntime "
+       "minutes guardminutes time maxhours timeout timebudget timelimit timebudgets timelimits maxtime maxminutes "
+       "maxruntime "
        "maxruntimesecs walltime walltimelimit timeleftforthistask maxseconds maxtimeminutes duration seconds hours"},
       {"early stopping of a trial is", "stop", "{rule: patience, epochs: 5}", "",
        "earlystopping earlystop earlystoppingpatience earlystoppingrounds earlystoppingrule patience niternochange "

@@ -47,10 +47,10 @@ std::string sentence(const ForeignSetting& setting, WordPlace place) {
 
 /// How to write a key of another section.
 std::string moved(const std::string& full, const std::string& key, WordPlace place) {
-  if (place == WordPlace::kSetOption) return "it is " + full + "; write --set " + full + "=…";
+  const ForeignSetting setting{"", full, "…", "", ""};
+  if (place == WordPlace::kSetOption) return "it is " + full + "; write " + example_option(setting, false);
   if (full == key) return "it is at the top level";
-  const std::size_t dot = full.find('.');
-  return "it is " + full + "; write " + full.substr(0, dot) + ": {" + full.substr(dot + 1) + ": …}";
+  return "it is " + full + "; write " + example_line(setting);
 }
 
 /// The word of other tools that `word` is a slip of: two letters at most, in six or more.
@@ -129,6 +129,10 @@ std::string foreign_word_hint(std::string_view word, std::string_view path, cons
 
 std::string unknown_key_hint(const std::string& word, std::string_view path, const std::vector<std::string>& known,
                              const std::set<std::string>& other_sections, WordPlace place) {
+  const std::string_view section = section_of(path);
+  if (other_sections.size() == 1 && !section.empty() && other_sections.begin()->starts_with(section)) {
+    return moved(*other_sections.begin(), word, place);  // deeper in the same section
+  }
   if (std::string hint = foreign_word_hint(word, path, known, place); !hint.empty()) return hint;
   if (other_sections.size() == 1) return moved(*other_sections.begin(), word, place);
   if (const std::string near = nearest_name(word, known); !near.empty()) return "did you mean '" + near + "'?";

@@ -40,9 +40,10 @@ enum class WordPlace { kFile, kSetOption };
 std::string foreign_word_hint(std::string_view word, std::string_view path, const std::vector<std::string>& known,
                               WordPlace place);
 
-/// What to write instead of the unknown key `word` at `path`, for all keys of study files. In this order: the hint of
-/// foreign_word_hint(); the full key of the only other section with that key; the nearest known key; the nearest word
-/// of other tools; all known keys. `other_sections` has the full names of equal keys in other sections.
+/// What to write instead of the unknown key `word` at `path`. `other_sections` has the full names of keys that are
+/// called so. The first of these that exists: its only full key, if that is deeper in the same section; the hint of
+/// foreign_word_hint(); its only full key in another section. Then come the nearest known key, the nearest word of
+/// other tools, and all known keys.
 std::string unknown_key_hint(const std::string& word, std::string_view path, const std::vector<std::string>& known,
                              const std::set<std::string>& other_sections, WordPlace place);
 

@@ -79,6 +79,29 @@ TEST(ForeignWords, LeadToOurKeyAtAnyPlace) {
   EXPECT_EQ(errors_of("learnin_rate: 0.1"), "s.yaml:1:1: learnin_rate: unknown key 'learnin_rate'; " + lr);
 }
 
+TEST(ForeignWords, LeadToHyperParametersOfTheSpace) {
+  EXPECT_EQ(errors_of("space: {lr: log(0.001, 0.1)}"),
+            "s.yaml:1:9: space.lr: unknown key 'lr' here; it is space.params.lr; write space: {params: {lr: …}}");
+  EXPECT_EQ(errors_of("space: {batch_size: [16, 32]}"),
+            "s.yaml:1:9: space.batch_size: unknown key 'batch_size' here; it is space.params.batch; write space: "
+            "{params: {batch: …}}");
+  EXPECT_EQ(errors_of("train: {lr: log(0.001, 0.1)}"),
+            "s.yaml:1:13: train.lr: expected a number, not \"log(0.001, 0.1)\"; to vary it, write space: {params: {lr: "
+            "log(0.001, 0.1)}}");
+  EXPECT_EQ(errors_of("data: {batch: [16, 32]}"),
+            "s.yaml:1:15: data.batch: expected a whole number, not [16,32]; to vary it, write space: {params: {batch: "
+            "[16,32]}}");
+  EXPECT_EQ(errors_of("train: {epochs: [3, 9]}"), "s.yaml:1:17: train.epochs: expected a whole number, not [3,9]");
+}
+
+TEST(ForeignWords, NamePluginThatIsWrittenAsKey) {
+  EXPECT_EQ(errors_of("stop: {asha: {rungs: [3]}}"),
+            "s.yaml:1:8: stop.asha: unknown option 'asha'; it is a value of stop.rule; write stop: {rule: asha}");
+  EXPECT_EQ(
+      errors_of("strategy: {tpe: {}}"),
+      "s.yaml:1:12: strategy.tpe: unknown option 'tpe'; it is a value of strategy.name; write strategy: {name: tpe}");
+}
+
 TEST(ForeignWords, NameBothMeanings) {
   EXPECT_EQ(
       errors_of("max_iter: 100"),

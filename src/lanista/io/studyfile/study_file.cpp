@@ -236,9 +236,11 @@ class Reader {
   void read_field(const Field& field, const YAML::Node& node, const std::string& path) {
     json value = mistakes_.to_json(node);
     if (field.optional && (node.IsNull() || value == json("none"))) return field.set(config_, json());
+    const bool is_number = field.spec.kind == OptionSpec::Kind::kInt || field.spec.kind == OptionSpec::Kind::kReal;
+    if (is_number && value.is_string()) std::ranges::replace(value.get_ref<std::string&>(), ';', ',');
     if (field.spec.kind == OptionSpec::Kind::kTextList && value.is_string()) value = json::array({value});
     auto resolved = resolve_options({{field.spec.name, value}}, {field.spec});
-    if (!resolved) return mistakes_.add(node, path, resolved.error().message);
+    if (!resolved) return mistakes_.add(node, path, resolved.error().message + range_hint(field, node));
     const json& checked = (*resolved)[field.spec.name];
     if (path == "data.split") {
       double sum = 0;
@@ -246,6 +248,18 @@ class Reader {
       if (checked.size() != 3 || std::abs(sum - 1.0) > 1e-9 || checked[0] == 0.0) return bad_split(node, checked);
     }
     field.set(config_, checked);
+  }
+
+  /// How to vary a setting that has a list or a range in place of its value, as the end of a message; else empty.
+  std::string range_hint(const Field& field, const YAML::Node& node) {
+    const auto& names = study::sample_names();
+    if (std::ranges::find(names, field.spec.name) == names.end()) return "";
+    const bool is_range = node.IsScalar() && parse_domain(node.Scalar()).has_value();
+    if (!is_range && !node.IsSequence()) return "";
+    std::string text =
+        is_range ? node.Scalar() : mistakes_.to_json(node).dump(-1, ' ', false, json::error_handler_t::replace);
+    if (is_range) std::ranges::replace(text, ';', ',');  // undoes protect_calls
+    return "; to vary it, write space: {params: {" + field.spec.name + ": " + text + "}}";
   }
 
   void bad_split(const YAML::Node& node, const json& shares) {
@@ -316,9 +330,12 @@ class Reader {
                                mistakes_.location_of(at, path) + "; write --set " + section + "=" + name +
                                " to replace the whole section");
     }
-    const std::string hint =
-        is_unknown ? foreign_word_hint(option, path, known, is_set(at, path) ? WordPlace::kSetOption : WordPlace::kFile)
-                   : "";
+    const WordPlace place = is_set(at, path) ? WordPlace::kSetOption : WordPlace::kFile;
+    std::string hint = is_unknown ? foreign_word_hint(option, path, known, place) : "";
+    const bool has_options = is_unknown && (options[option].is_object() || options[option].is_null());
+    if (has_options && std::ranges::find(plugins, option, [](const auto& p) { return p.name; }) != plugins.end()) {
+      hint = "it is a value of " + section + "." + key + "; write " + section + ": {" + key + ": " + option + "}";
+    }
     mistakes_.add(at, path, hint.empty() ? resolved.error().message : "unknown option '" + option + "'; " + hint);
   }
 
