@@ -11,7 +11,7 @@ const std::vector<ForeignSetting>& foreign_settings() {
        "epochs epoch maxepochs nepochs numepochs nbepochs nbepoch numtrainepochs trainepochs totalepochs "
        "epochspertrial maxiter niter maxresource maxt"},
       {"the number of training steps of a trial is", "train.steps", "1000", "",
-       "maxsteps numsteps nsteps trainsteps trainingsteps iterations numiterations totalsteps"},
+       "steps maxsteps numsteps nsteps trainsteps trainingsteps iterations numiterations totalsteps"},
       {"the number of samples in a training step is", "data.batch", "32", "",
        "batch batchsize bs minibatch minibatchsize trainbatchsize perdevicetrainbatchsize batchsz"},
       {"the optimiser is", "train.optimizer", "adam", "", "optimizer optim optimiser solver optimizername"},
@@ -42,6 +42,7 @@ const std::vector<ForeignSetting>& foreign_settings() {
        "minutes guardminutes time maxhours timeout timebudget timelimit timebudgets timelimits maxtime maxminutes "
        "maxruntime "
        "maxruntimesecs walltime walltimelimit timeleftforthistask maxseconds maxtimeminutes duration seconds hours"},
+      {"the number of training steps of all trials together is", "budget.steps", "5000", "", "steps"},
       {"early stopping of a trial is", "stop", "{rule: patience, epochs: 5}", "",
        "earlystopping earlystop earlystoppingpatience earlystoppingrounds earlystoppingrule patience niternochange "
        "callbacks"},
@@ -66,9 +67,9 @@ const std::vector<ForeignSetting>& foreign_settings() {
       // What may vary.
       {"the hyper-parameters that vary are", "space.params", "{lr: log(0.001, 0.1)}", "",
        "params parameters parameter hyperparameters hyperparameter hparams searchspace paramspace parameterspace "
-       "configspace paramgrid paramdistributions paramdist domain config"},
+       "configspace paramgrid paramdistributions paramdist domain"},
       {"the model that trials begin with is", "model.base", "builtin:small-mlp", "",
-       "base models basemodel modelname architecture arch network net backbone estimator learner"},
+       "base model models basemodel modelname architecture arch network net backbone estimator learner"},
       {"the layers of a model are in", "model.space", "{layers: [{linear: {out: 64}}, relu, {linear: {out: classes}}]}",
        "",
        "layers hiddenlayers hiddenlayersizes hiddensize hiddensizes hiddendim hiddenunits nhidden numlayers nlayers "
@@ -82,7 +83,7 @@ const std::vector<ForeignSetting>& foreign_settings() {
        "maxparams maxparameters modelsize maxmodelsize"},
       // The data.
       {"the source of the data is", "data.source", "\"csv:table.csv?target=price\"", "",
-       "source dataset datasets datapath path file filename csv datafile datadir trainfile traindata trainingdata "
+       "source data dataset datasets datapath path file filename csv datafile datadir trainfile traindata trainingdata "
        "traincsv inputfile datasetpath trainset"},
       {"the column to predict is an option of", "data.source", "\"csv:table.csv?target=price\"", "",
        "target targetcolumn targetname label labels labelcolumn labelname ycolumn predict outputcolumn"},
@@ -119,6 +120,7 @@ const std::vector<ForeignSetting>& foreign_settings() {
        "ensemble ensemblesize nensemble ensembling ensembles stacking"},
       {"the name of the study is", "name", "my-study", "",
        "studyname experimentname experiment project projectname runname"},
+      {"the amount of output is", "", "", "--quiet", "verbose verbosity silent loglevel progress progressbar"},
       {"the folder of the study is", "", "", "--out studies/first",
        "out output outputdir outputfolder outdir outputpath savedir savepath logdir resultsdir storage workdir "
        "experimentdir storagepath localdir directory folder"}};

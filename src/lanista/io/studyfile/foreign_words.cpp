@@ -53,9 +53,9 @@ std::string moved(const std::string& full, const std::string& key, WordPlace pla
   return "it is " + full + "; write " + example_line(setting);
 }
 
-/// The word of other tools that `word` is a slip of: two letters at most, in six or more.
+/// The word of other tools that `word` is a slip of: one letter, in six or more.
 std::vector<ForeignSetting> nearly_meant_by(std::string_view word) {
-  constexpr std::size_t kShortest = 6, kMostSlips = 2;
+  constexpr std::size_t kShortest = 6, kMostSlips = 1;
   const std::string seen = compact(word);
   if (seen.size() < kShortest) return {};
   std::vector<std::string> words;
@@ -118,9 +118,9 @@ std::string foreign_word_hint(std::string_view word, std::string_view path, cons
   }
   constexpr std::size_t kShortestSlip = 5;  // "mode" is no slip of "model"
   if (word.size() >= kShortestSlip && std::ranges::any_of(known, is_slip_of)) return "";
-  // The same key has its place here, too: lr in space.params.
+  // Hyper-parameters have the names of settings: lr in space.params.
   for (const ForeignSetting& each : settings) {
-    if (!section_of(each.key).empty() && has(known, leaf_of(each.key))) {
+    if (path.starts_with("space.params.") && has(known, leaf_of(each.key))) {
       return "did you mean '" + std::string(leaf_of(each.key)) + "'?";
     }
   }

@@ -36,7 +36,8 @@ enum class WordPlace { kFile, kSetOption };
 /// What to write instead of the unknown key or option `word`, as the end of a sentence, such as "the learning rate is
 /// train.lr, for instance train: {lr: 0.01}". Empty: it is no word of other tools, or a key of `known` that differs
 /// from it in one letter is meant. `known` are the keys that are allowed at its place. The first choice is a setting in
-/// the section of `path`, the word's full key; the second a key of `known` with the name of ours.
+/// the section of `path`, the word's full key; the second, in
+/// space.params, a key of `known` with the name of ours.
 std::string foreign_word_hint(std::string_view word, std::string_view path, const std::vector<std::string>& known,
                               WordPlace place);
 

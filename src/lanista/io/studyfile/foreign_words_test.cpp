@@ -41,7 +41,7 @@ TEST(ForeignWords, TableHasCompactWords) {
     }
   }
   // Of these words other tools have two meanings.
-  const std::set<std::string> twofold{"maxiter", "niter", "scheduler"};
+  const std::set<std::string> twofold{"maxiter", "niter", "scheduler", "steps"};
   for (const auto& [word, count] : settings_of_word) EXPECT_EQ(count, twofold.contains(word) ? 2 : 1) << word;
 }
 
@@ -100,6 +100,21 @@ TEST(ForeignWords, NamePluginThatIsWrittenAsKey) {
   EXPECT_EQ(
       errors_of("strategy: {tpe: {}}"),
       "s.yaml:1:12: strategy.tpe: unknown option 'tpe'; it is a value of strategy.name; write strategy: {name: tpe}");
+}
+
+TEST(ForeignWords, LeadNowhereElse) {
+  EXPECT_EQ(errors_of("layers: 3"),
+            "s.yaml:1:1: layers: unknown key 'layers'; the layers of a model are in model.space, for instance model: "
+            "{space: {layers: [{linear: {out: 64}}, relu, {linear: {out: classes}}]}}");
+  EXPECT_EQ(errors_of("n_estimators: 3").find("s.yaml:1:1: n_estimators: unknown key 'n_estimators'; known: "), 0U);
+}
+
+TEST(ForeignWords, SectionsAreMappings) {
+  EXPECT_EQ(errors_of("data: digits"),
+            "s.yaml:1:7: data: a mapping of settings is wanted here, such as data: {source: …}");
+  EXPECT_EQ(errors_of("stop: [asha]"),
+            "s.yaml:1:7: stop: a mapping of settings is wanted here, such as stop: {rule: …}");
+  EXPECT_EQ(errors_of("stop: {name: asha}"), "s.yaml:1:8: stop.name: unknown option 'name'; it is stop.rule");
 }
 
 TEST(ForeignWords, NameBothMeanings) {

@@ -130,7 +130,8 @@ class Reader {
       const bool is_epoch = section.name == "keep" && node.IsScalar() &&
                             (node.Scalar() == study::kKeepBestEpoch || node.Scalar() == study::kKeepLast);
       return mistakes_.add(node, section.name,
-                           std::string("a mapping of settings is wanted here") +
+                           "a mapping of settings is wanted here, such as " + section.name + ": {" +
+                               section.fields.front().spec.name + ": …}" +
                                (is_epoch ? "; train.keep selects the epoch of a trial's result" : ""));
     }
     std::vector<std::string> known;
@@ -336,6 +337,7 @@ class Reader {
     if (has_options && std::ranges::find(plugins, option, [](const auto& p) { return p.name; }) != plugins.end()) {
       hint = "it is a value of " + section + "." + key + "; write " + section + ": {" + key + ": " + option + "}";
     }
+    if (is_unknown && hint.empty() && (option == "name" || option == "rule")) hint = "it is " + section + "." + key;
     mistakes_.add(at, path, hint.empty() ? resolved.error().message : "unknown option '" + option + "'; " + hint);
   }
 
