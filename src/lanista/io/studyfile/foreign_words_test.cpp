@@ -105,7 +105,7 @@ TEST(ForeignWords, NamePluginThatIsWrittenAsKey) {
 TEST(ForeignWords, LeadNowhereElse) {
   EXPECT_EQ(errors_of("layers: 3"),
             "s.yaml:1:1: layers: unknown key 'layers'; the layers of a model are in model.space, for instance model: "
-            "{space: {layers: [{linear: {out: 64}}, relu, {linear: {out: classes}}]}}");
+            "{space: {layers: [flatten, {linear: {out: 64}}, relu, {linear: {out: classes}}]}}");
   EXPECT_EQ(errors_of("n_estimators: 3").find("s.yaml:1:1: n_estimators: unknown key 'n_estimators'; known: "), 0U);
 }
 
