@@ -60,6 +60,10 @@ expect 0 'on 3 workers' "$lanista" plan --trials 4 --workers 3
 expect 0 'passes: prefix' "$lanista" plan --trials 4 --explain --set strategy=random
 expect 0 '"workers":' "$lanista" plan --trials 4 --json --measure
 expect 2 'KEY=VALUE' "$lanista" plan --set nothing
+expect 0 '  - minimize val_loss' "$lanista" run --dry-run --goal 'minimize val_loss'
+expect 0 '  - minimize params' "$lanista" run --dry-run --goal '[maximize val_accuracy, minimize params]'
+expect 0 'rule: "median"' "$lanista" run --dry-run --set stop=median
+expect 0 'guard_minutes: 2.0' "$lanista" run --dry-run --minutes 2
 
 # shellcheck disable=SC2086
 expect 0 'rank  trial' "$lanista" run --out first $small
@@ -86,6 +90,7 @@ expect 2 '--dot needs a trial' "$lanista" show first --dot
 expect 0 'name: digits' "$lanista" show first --config
 expect 2 'has ended already' "$lanista" stop first
 expect 2 'has ended already' "$lanista" stop first#1
+expect 2 'is the folder of a study, not a study file; write: lanista resume first' "$lanista" run first
 # Worker processes read the data by the rules of the study: with the first ones a line of numbers is a row.
 awk 'BEGIN { print "2019,2020,2021"; for (i = 0; i < 40; ++i) print i / 7 "," i % 5 "," i / 3 }' > years.csv
 for rules in 1 2; do

@@ -181,6 +181,7 @@ void walk(const json& node, const std::string& path, const Visit& visit) {
   const json required = node.value("required", json::array());
   const json properties = node.value("properties", json::object());
   for (const auto& [name, value] : properties.items()) {
+    if (value.is_object() && value.value("deprecated", false)) continue;  // an older name
     visit(below(name), value, std::ranges::find(required, json(name)) != required.end());
     walk(value, below(name), visit);
   }

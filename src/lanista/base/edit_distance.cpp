@@ -28,9 +28,23 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return previous[b.size()];
 }
 
+namespace {
+
+/// The text with small ASCII letters.
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return out;
+}
+
+}  // namespace
+
 std::string nearest_name(std::string_view word, std::span<const std::string> candidates) {
   constexpr std::size_t kLongest = 64, kMinPrefixLength = 3;
   if (word.empty() || word.size() > kLongest) return {};
+
+  const auto has_other_case = [&](const std::string& candidate) { return lower(candidate) == lower(word); };
+  if (std::ranges::count_if(candidates, has_other_case) == 1) return *std::ranges::find_if(candidates, has_other_case);
 
   const std::string* best = nullptr;
   std::size_t best_distance = 0;

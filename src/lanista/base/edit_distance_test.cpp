@@ -48,6 +48,14 @@ TEST(NearestName, ReturnsEmptyWithoutNearName) {
   EXPECT_EQ(nearest_name("linear", std::vector<std::string>{}), "");
 }
 
+TEST(NearestName, FindsNameOfOtherCase) {
+  const std::vector<std::string> names{"a", "b", "species", "SPECIAL"};
+  EXPECT_EQ(nearest_name("B", names), "b");
+  EXPECT_EQ(nearest_name("SPECIES", names), "species");
+  EXPECT_EQ(nearest_name("Special", names), "SPECIAL");
+  EXPECT_EQ(nearest_name("AB", std::vector<std::string>{"ab", "Ab"}), "Ab") << "two names: the nearer one";
+}
+
 TEST(NearestName, ReturnsFirstOfTies) { EXPECT_EQ(nearest_name("bat", std::vector<std::string>{"cat", "hat"}), "cat"); }
 
 }  // namespace

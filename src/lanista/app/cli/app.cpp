@@ -15,6 +15,7 @@
 #include "lanista/app/cli/session.h"
 #include "lanista/app/cli/streams.h"
 #include "lanista/app/cli/terminal.h"
+#include "lanista/app/cli/unknown_options.h"
 #include "lanista/app/cli/verbs.h"
 #include "lanista/app/cli/version.h"
 #include "lanista/base/bad_alloc_reserve.h"
@@ -124,6 +125,10 @@ int run_verb(int argc, char** argv) {
   try {
     app->parse(argc, argv);
   } catch (const CLI::ParseError& e) {
+    if (const std::string unknown = unknown_options_text(*app); !unknown.empty()) {
+      std::cerr << printable_lines(unknown);
+      return kUsage;
+    }
     std::ostringstream message;
     const bool asked = app->exit(e, std::cout, message) == 0;
     std::cerr << printable_lines(with_printable_arguments(message.str(), argc, argv));

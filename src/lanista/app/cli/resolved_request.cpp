@@ -6,6 +6,7 @@
 
 #include "lanista/app/cli/devices.h"
 #include "lanista/app/cli/load.h"
+#include "lanista/app/cli/terminal.h"
 #include "lanista/base/printable.h"
 #include "lanista/engine/core/check_config.h"
 #include "lanista/engine/core/idle_settings.h"
@@ -15,6 +16,8 @@
 #include "lanista/engine/core/warm_start.h"
 #include "lanista/io/data/dataset.h"
 #include "lanista/io/data/undefined_metrics.h"
+#include "lanista/io/data/readers.h"
+#include "lanista/io/data/source.h"
 #include "lanista/io/formats/signature.h"
 #include "lanista/io/studyfile/blueprint.h"
 #include "lanista/io/studyfile/space_preview.h"
@@ -31,9 +34,32 @@ Error one_line_error(Error error) {
   return error;
 }
 
+/// Refuses data, a model, and the folder of a study, where a study file is expected, and names the command to write.
+Result<void> check_is_study_file(const std::string& path) {
+  FileSystem& fs = real_file_system();
+  const auto refuse = [&](const std::string& what, const std::string& command) {
+    return Error{Code::kInvalidArgument, "is " + what + ", not a study file; write" + command, path};
+  };
+  const auto run_with = [](const std::string& setting) { return ": lanista run --set " + shell_word(setting); };
+  if (fs.exists(path + "/log")) return refuse("the folder of a study", ": lanista resume " + shell_word(path));
+  if (fs.exists(path) && fs.list(path).ok())
+    return refuse("a folder", ", for a folder of images" + run_with("data.source=folder:" + path));
+  if (const std::string source = data::source_of_path(path); !source.empty()) {
+    return refuse("data", run_with("data.source=" + source));
+  }
+  if (path.ends_with(".onnx") || path.ends_with(".graph")) {
+    return refuse("a model", run_with("model.base=" + path));
+  }
+  const auto source = data::parse_source(path);
+  const bool is_kind = source && std::ranges::count(data::source_kinds(), source->kind, &data::SourceKind::name) > 0;
+  if (is_kind && !fs.exists(path)) return refuse("data", run_with("data.source=" + path));
+  return {};
+}
+
 Result<StudySource> read_source(const RunRequest& request) {
   StudySource out{std::string(studyfile::default_study()), "default study", ".", request.overrides};
   if (!request.study_file.empty()) {
+    LANISTA_TRY(check_is_study_file(request.study_file));
     LANISTA_ASSIGN(out.text, real_file_system().read(request.study_file));
     if (const auto foreign = formats::unsupported_format_error(out.text, request.study_file)) return *foreign;
     out.name = request.study_file;

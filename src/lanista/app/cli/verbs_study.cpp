@@ -50,7 +50,8 @@ std::vector<studyfile::Override> overrides_of(const std::vector<std::string>& se
   std::vector<studyfile::Override> overrides;
   for (const auto& pair : set) {
     const auto equals = pair.find('=');
-    if (equals == std::string::npos) throw CLI::ValidationError("--set", "'" + pair + "' is not KEY=VALUE");
+    if (equals == std::string::npos)
+      throw CLI::ValidationError("--set", "'" + pair + "' is not KEY=VALUE, such as train.lr=0.01");
     overrides.push_back({pair.substr(0, equals), pair.substr(equals + 1)});
   }
   return overrides;
@@ -63,7 +64,7 @@ void add_run(CLI::App& app, int& code) {
     std::optional<std::int64_t> trials, epochs;
     std::optional<double> minutes;
     std::optional<std::uint64_t> seed;
-    std::string start;
+    std::string start, goal;
   };
   auto options = std::make_shared<Options>();
   auto& verb = *app.add_subcommand("run", "Run a study until its budget is spent.");
@@ -77,11 +78,12 @@ void add_run(CLI::App& app, int& code) {
                   "File (YAML or JSON) with configurations to try first, as in strategy.enqueue.");
   verb.add_option("--start", options->start,
                   "Model package or ONNX file with the weights that trials start from (train.start: file).");
+  verb.add_option("--goal", options->goal, "What to optimise, such as 'maximize val_accuracy' (default: goal).");
   verb.add_option("--trials", options->trials, "Number of trials (default: budget.trials).")
       ->check(integer_between(1, kMaxTrials));
   verb.add_option("--epochs", options->epochs, "Epochs of a trial (default: train.epochs).")
       ->check(integer_between(1, 1'000'000));
-  verb.add_option("--minutes", options->minutes, "Limit of the wall clock in minutes (default: budget.guard_minutes).")
+  verb.add_option("--minutes", options->minutes, "Limit of the wall clock in minutes (default: budget.minutes).")
       ->check(number_between(0.001, 1e6));
   verb.add_option("--seed", options->seed, "Seed of everything random (default: run.seed).")
       ->check(integer_between(0, kMaxSeed));
@@ -94,9 +96,10 @@ void add_run(CLI::App& app, int& code) {
   verb.callback([options, &code] {
     auto& overrides = options->request.overrides;
     overrides = overrides_of(options->set);
+    if (!options->goal.empty()) overrides.push_back({"goal", options->goal});
     if (options->trials) overrides.push_back({"budget.trials", std::to_string(*options->trials)});
     if (options->epochs) overrides.push_back({"train.epochs", std::to_string(*options->epochs)});
-    if (options->minutes) overrides.push_back({"budget.guard_minutes", std::to_string(*options->minutes)});
+    if (options->minutes) overrides.push_back({"budget.minutes", std::to_string(*options->minutes)});
     if (options->seed) overrides.push_back({"run.seed", std::to_string(*options->seed)});
     if (!options->start.empty()) {
       overrides.push_back({"train.start", std::string(study::kStartFile)});

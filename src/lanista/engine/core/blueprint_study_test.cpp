@@ -79,6 +79,22 @@ TEST(ModelSpaceStudy, IsPreviewedBeforeItRuns) {
   EXPECT_TRUE(studyfile::read_study(studyfile::write_study(config) + text, "tiny.yaml").ok());
 }
 
+TEST(ModelSpaceStudy, NamesBuiltinModelForMissingFile) {
+  MemoryFileSystem disk;
+  const auto error_of = [&](const std::string& base) {
+    study::StudyConfig config = small_study();
+    config.model.base = {base};
+    const auto models = make_model_space(config, small_data(), "", disk);
+    return models.ok() ? "" : models.error().text();
+  };
+  EXPECT_EQ(error_of("small-mlp"), "model.base[0]: there is no file 'small-mlp'; did you mean 'builtin:small-mlp'?");
+  EXPECT_EQ(error_of("small_cnn"), "model.base[0]: there is no file 'small_cnn'; did you mean 'builtin:small-cnn'?");
+  EXPECT_EQ(error_of("auto"), "model.base[0]: there is no file 'auto'; did you mean 'builtin:auto'?");
+  EXPECT_EQ(error_of("net.graph"),
+            "model.base[0]: there is no file 'net.graph'; built-in models are builtin:small-mlp, builtin:small-cnn, "
+            "builtin:small-transformer, builtin:embedding-mlp, builtin:auto");
+}
+
 TEST(ModelSpaceStudy, WarnsWhenNothingVaries) {
   MemoryFileSystem disk;
   const auto note = [&](const study::StudyConfig& config) {

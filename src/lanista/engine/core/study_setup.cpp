@@ -97,7 +97,21 @@ Result<mutate::BaseModel> open_base(const std::string& source, const data::DataS
     LANISTA_ASSIGN(graph::Graph model, trainable_form(imported.graph, notices));
     return mutate::BaseModel{source.substr(slash == std::string::npos ? 0 : slash + 1), std::move(model)};
   }
-  LANISTA_ASSIGN(const std::string text, fs.read(path, 0));
+  const auto read = fs.read(path, 0);
+  if (!read && read.error().code == Code::kNotFound) {
+    std::vector<std::string> names = mutate::builtin_base_names();
+    names.emplace_back("embedding-mlp");
+    names.emplace_back("auto");
+    const std::string near = nearest_name(source, names);
+    std::string all;
+    for (const std::string& name : names) all += (all.empty() ? " " : ", ") + std::string(kBuiltin) + name;
+    return Error{
+        Code::kNotFound,
+        "there is no file '" + path + "'; " +
+            (near.empty() ? "built-in models are" + all : "did you mean '" + std::string(kBuiltin) + near + "'?"),
+        ""};
+  }
+  LANISTA_ASSIGN(const std::string text, read);
   if (auto foreign = formats::unsupported_format_error(text, path)) return *foreign;
   LANISTA_ASSIGN(graph::Graph model, graph::parse(text));
   return mutate::BaseModel{source.substr(slash == std::string::npos ? 0 : slash + 1), std::move(model)};

@@ -229,7 +229,9 @@ TEST_F(Data, SyntheticSetsHaveGoldenBits) {
 }
 
 TEST_F(Data, ReportsInvalidSource) {
-  expect_error("digits", Code::kInvalidArgument, "expected kind:argument");
+  expect_error("digits", Code::kInvalidArgument, "expected kind:argument, such as builtin:digits");
+  expect_error("a/flats.csv.gz", Code::kInvalidArgument, "such as csv:a/flats.csv.gz?target=COLUMN");
+  expect_error("x.npy", Code::kInvalidArgument, "such as npy:x.npy,LABELS.npy");
   expect_error("cvs:x.csv", Code::kInvalidArgument, "did you mean \"csv\"?");
   expect_error("builtin:mnist", Code::kInvalidArgument, "builtin:digits");
   expect_error("builtin:digits?x=1", Code::kInvalidArgument, "unknown option \"x\"");

@@ -46,6 +46,10 @@ Result<Pair> explicit_pair(const ReadRequest& request, const std::string& text, 
   Pair files = split_at_commas(text);
   const bool unlabelled = request.expected_spec != nullptr && files.size() == 1;
   if ((files.size() != 2 && !unlabelled) || files.front().empty() || files.back().empty()) {
+    if (files.size() == 1 && !request.fs->exists(request.path(text))) {
+      return request.source.error("there is no folder \"" + request.path(text) + "\"; expected idx:FOLDER or " +
+                                  std::string(notation));
+    }
     return request.source.error("expected two files, " + std::string(notation));
   }
   for (std::string& file : files) file = request.path(file);

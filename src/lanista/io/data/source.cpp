@@ -5,6 +5,7 @@
 
 #include "lanista/base/edit_distance.h"
 #include "lanista/base/parse_number.h"
+#include "lanista/io/data/files.h"
 
 namespace lanista::data {
 namespace {
@@ -101,12 +102,23 @@ std::vector<std::string> split_at_commas(const std::string& text) {
   }
 }
 
+std::string source_of_path(const std::string& path) {
+  const std::string ending = extension_of(path);
+  if (ending == "csv" || ending == "tsv") return "csv:" + path + "?target=COLUMN";
+  if (ending == "npz") return "npz:" + path;
+  if (ending == "npy") return "npy:" + path + ",LABELS.npy";
+  if (ending == "png" || ending == "jpg" || ending == "jpeg") return "folder:FOLDER";
+  return path == "digits" ? "builtin:digits" : "";
+}
+
 Result<Source> parse_source(const std::string& text) {
   Source source;
   source.text = text;
   const std::size_t colon = text.find(':');
   if (colon == std::string::npos || colon == 0) {
-    return source.error("expected kind:argument, such as builtin:digits or csv:iris.csv?target=species");
+    const std::string meant = source_of_path(text);
+    return source.error("expected kind:argument, such as " +
+                        (meant.empty() ? "builtin:digits or csv:iris.csv?target=species" : meant));
   }
   source.kind = text.substr(0, colon);
   const std::size_t question = text.find('?', colon);

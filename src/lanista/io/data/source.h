@@ -32,6 +32,10 @@ struct Source {
   std::optional<std::string> value(const std::string& name) const;
 };
 
+/// The source that a path most likely means, by the ending of its name: "csv:table.csv?target=COLUMN", with capital
+/// letters for what the user must fill in. Empty: no kind of source has that ending.
+std::string source_of_path(const std::string& path);
+
 /// Parses a source; kind and option names may be unknown ones. Errors: kInvalidArgument (no kind, an option without
 /// name or '=', an option given twice).
 Result<Source> parse_source(const std::string& text);

@@ -134,6 +134,7 @@ TEST_F(Sources, IdxReportsErrors) {
   expect_error("idx:half", Code::kNotFound, "half: the folder holds no train-images-idx3-ubyte and");
   expect_error("idx:m?test=a,b", Code::kInvalidArgument, "brings its own test part");
   expect_error("idx:wide", Code::kInvalidArgument, "expected two files, idx:IMAGES,LABELS");
+  expect_error("idx:nosuch", Code::kInvalidArgument, "nosuch\"; expected idx:FOLDER or idx:IMAGES,LABELS");
   expect_error(train + "?test=wide,m/t10k-labels-idx1-ubyte", Code::kDataLoss,
                "wide: data: an array [5, 3, 3] does not continue [12, 2, 3]");
   expect_error("idx:wide,m/train-labels-idx1-ubyte.gz", Code::kDataLoss, "as there are 5 rows of features");

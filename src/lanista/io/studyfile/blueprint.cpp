@@ -204,7 +204,16 @@ Result<void> embed_model_space(study::StudyConfig& config, const std::string& fo
   if (source.starts_with(kBuiltin)) return {};
   std::string path = source.starts_with("/") || folder.empty() ? source : folder + "/" + source;
   if (!fs.exists(path)) path = std::filesystem::path(path).lexically_normal().string();
-  LANISTA_ASSIGN(const std::string text, fs.read(path, 0));
+  const auto read = fs.read(path, 0);
+  if (!read && read.error().code == Code::kNotFound) {
+    const std::string near = nearest_name(source, plugin_names(mutate::published_spaces()));
+    return Error{Code::kNotFound,
+                 "there is no file '" + path + "'; " +
+                     (near.empty() ? "a published space is builtin:NAME, such as builtin:darts"
+                                   : "did you mean '" + std::string(kBuiltin) + near + "'?"),
+                 ""};
+  }
+  LANISTA_ASSIGN(const std::string text, read);
   const std::string protected_text = protect_calls(text);
   LANISTA_TRY(guard_yaml(protected_text, source));
   try {

@@ -181,7 +181,8 @@ class BlueprintReader {
       for (const json& item : value) {
         if (item.is_number_integer()) numbers.push_back(item.get<std::int64_t>());
         if (!item.is_number_integer() && !item.is_string()) {
-          return value_error(path, quote_value(item) + " is no whole number");
+          return value_error(path, quote_value(item) + " is no whole number; to choose one of several values, write " +
+                                       name + ": {label: " + name + ", of: " + quote_value(value) + "}");
         }
         formulas.push_back(formula(item.is_string() ? with_commas(item.get<std::string>()) : quote_value(item)));
       }

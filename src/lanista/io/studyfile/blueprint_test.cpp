@@ -77,7 +77,11 @@ TEST(ModelSpaceSection, CanBeInSeparateFile) {
   ASSERT_FALSE(bad.ok());
   EXPECT_EQ(bad.error().message, "bad.yaml:3:5: layers[1]: linear has no 'uot' to set (it has: bias, out)");
   config.model.space = "none.yaml";
-  EXPECT_EQ(embed_model_space(config, "/studies", disk).error().code, Code::kNotFound);
+  EXPECT_EQ(embed_model_space(config, "/studies", disk).error().message,
+            "there is no file '/studies/none.yaml'; a published space is builtin:NAME, such as builtin:darts");
+  config.model.space = "dart";
+  EXPECT_EQ(embed_model_space(config, "/studies", disk).error().message,
+            "there is no file '/studies/dart'; did you mean 'builtin:darts'?");
 }
 
 }  // namespace

@@ -10,13 +10,22 @@ namespace {
 using testing::errors_of;
 
 TEST(ErrorHints, NamesFullKeyOfUniqueOtherSection) {
-  EXPECT_EQ(errors_of("seed: 3"), "s.yaml:1:1: seed: unknown key 'seed' here; it is run.seed");
-  EXPECT_EQ(errors_of("train: {batch: 16}"), "s.yaml:1:9: train.batch: unknown key 'batch' here; it is data.batch");
-  EXPECT_EQ(errors_of("mutate: [widen]"), "s.yaml:1:1: mutate: unknown key 'mutate' here; it is space.mutate");
+  EXPECT_EQ(
+      errors_of("seed: 3"),
+      "s.yaml:1:1: seed: unknown key 'seed'; the seed of everything random is run.seed, for instance run: {seed: 1}");
+  EXPECT_EQ(errors_of("train: {batch: 16}"),
+            "s.yaml:1:9: train.batch: unknown key 'batch'; the number of samples in a training step is data.batch, for "
+            "instance data: {batch: 32}");
+  EXPECT_EQ(errors_of("mutate: [widen]"),
+            "s.yaml:1:1: mutate: unknown key 'mutate' here; it is space.mutate; write space: {mutate: …}");
   EXPECT_EQ(errors_of("population: 9"),
-            "s.yaml:1:1: population: unknown key 'population' here; it is strategy.population");
+            "s.yaml:1:1: population: unknown key 'population' here; it is strategy.population; write strategy: "
+            "{population: …}");
   EXPECT_EQ(errors_of("train: {goal: minimize val_loss}"),
-            "s.yaml:1:9: train.goal: unknown key 'goal' here; it is at the top level");
+            "s.yaml:1:9: train.goal: unknown key 'goal'; what is optimised is goal at the top level, for instance "
+            "goal: maximize val_accuracy");
+  EXPECT_EQ(errors_of("train: {implied: none}"),
+            "s.yaml:1:9: train.implied: unknown key 'implied' here; it is at the top level");
   // Two sections have this key, so the message does not choose one.
   EXPECT_EQ(errors_of("steps: 3").find("here; it is"), std::string::npos) << errors_of("steps: 3");
   EXPECT_NE(errors_of("steps: 3").find("unknown key 'steps'; "), std::string::npos) << errors_of("steps: 3");

@@ -2,14 +2,49 @@
 
 #include <algorithm>
 
+#include "lanista/base/text_cursor.h"
 #include "lanista/io/studyfile/notation.h"
 
 namespace lanista::studyfile {
+namespace {
+
+/// The list that a text with several goals means: "[maximize val_accuracy, minimize params]"; empty: it has one goal.
+std::string goal_list(std::string text) {
+  using Replacement = std::pair<std::string_view, std::string_view>;
+  for (const auto& [word, separated] : {Replacement{";", ","},
+                                        {"&", ","},
+                                        {" and ", ","},
+                                        {" maximize ", ",maximize "},
+                                        {" minimize ", ",minimize "}}) {
+    for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word)) {
+      text.replace(at, word.size(), separated);
+    }
+  }
+  std::vector<std::string> goals;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string goal(trim(std::string_view(text).substr(begin, end - begin)));
+    if (!goal.empty()) goals.push_back(goal);
+    begin = end + 1;
+  }
+  return goals.size() < 2 ? "" : "[" + join(goals) + "]";
+}
+
+}  // namespace
 
 void read_goals(const YAML::Node& node, study::StudyConfig& config, Mistakes& mistakes) {
   if (node.IsScalar() && node.Scalar() == "auto") return;
   const auto add = [&](const YAML::Node& item) {
-    const std::string text = item.IsScalar() ? item.Scalar() : "";
+    if (!item.IsScalar()) {
+      return mistakes.add(item, "goal", "a text is wanted here, such as goal: maximize val_accuracy");
+    }
+    const std::string text = item.Scalar();
+    if (const std::string list = goal_list(text); !list.empty()) {
+      const bool is_set = mistakes.location_of(item, "goal").starts_with("--set");
+      return mistakes.add(
+          item, "goal",
+          "'" + text + "' has several goals; write a list: " + (is_set ? "'" + list + "'" : "goal: " + list));
+    }
     auto goal = parse_goal(text);
     if (!goal) return mistakes.add(item, "goal", goal.error().message);
     if (config.data.rules > study::kFirstRules) {

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "lanista/base/edit_distance.h"
-#include "lanista/io/studyfile/mistakes.h"
+#include "lanista/io/studyfile/foreign_words.h"
 
 namespace lanista::studyfile {
 
@@ -17,10 +16,8 @@ Result<void> check_keys(const json& map, const std::string& path, const std::vec
   if (!map.is_object()) return value_error(path, "a mapping is wanted here, not " + quote_value(map));
   for (const auto& [key, value] : map.items()) {
     if (std::ranges::find(known, key) != known.end()) continue;
-    const std::string near = nearest_name(key, known);
-    return value_error(
-        join_path(path, key),
-        "unknown key '" + key + "'; " + (near.empty() ? "known: " + join(known) : "did you mean '" + near + "'?"));
+    const std::string full = join_path(path, key);
+    return value_error(full, "unknown key '" + key + "'; " + unknown_key_hint(key, full, known, {}, WordPlace::kFile));
   }
   return {};
 }

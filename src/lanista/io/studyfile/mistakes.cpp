@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "lanista/base/edit_distance.h"
 #include "lanista/base/printable.h"
+#include "lanista/io/studyfile/foreign_words.h"
 #include "lanista/io/studyfile/notation.h"
 #include "lanista/io/studyfile/yaml_guard.h"
 
@@ -58,14 +58,10 @@ void Mistakes::add(const YAML::Node& node, const std::string& path, const std::s
 }
 void Mistakes::unknown(const YAML::Node& node, const std::string& path, const std::string& key,
                        const std::vector<std::string>& known, const std::set<std::string>& other_sections) {
-  if (other_sections.size() == 1) {
-    const std::string& full = *other_sections.begin();
-    return add(node, path,
-               "unknown key '" + key + "' here; it " + (full == key ? "is at the top level" : "is " + full));
-  }
-  const std::string near = nearest_name(key, known);
-  add(node, path,
-      "unknown key '" + key + "'; " + (near.empty() ? "known: " + join(known) : "did you mean '" + near + "'?"));
+  const bool is_set = location_of(node, path).starts_with("--set");
+  const std::string hint =
+      unknown_key_hint(key, path, known, other_sections, is_set ? WordPlace::kSetOption : WordPlace::kFile);
+  add(node, path, "unknown key '" + key + "'" + (hint.starts_with("it is") ? " here; " : "; ") + hint);
 }
 
 std::string Mistakes::text() const {

@@ -50,9 +50,8 @@ class Mistakes {
   std::string location_of(const YAML::Node& node, const std::string& path) const;
   /// Adds a mistake at `node`, the value at the full key `path`. An equal mistake is added once.
   void add(const YAML::Node& node, const std::string& path, const std::string& message);
-  /// Adds the mistake that `key` is not in `known`. The message has the section to which the key belongs, else the
-  /// nearest known key, else all of them. `other_sections` has the full names of equal keys in other sections
-  /// ("run.seed"); with several the message does not choose one.
+  /// Adds the mistake that `key` is not in `known`, with what unknown_key_hint() advises. `other_sections` has the full
+  /// names of equal keys in other sections ("run.seed"); with several the message does not choose one.
   void unknown(const YAML::Node& node, const std::string& path, const std::string& key,
                const std::vector<std::string>& known, const std::set<std::string>& other_sections = {});
   bool empty() const { return errors_.empty(); }

@@ -29,7 +29,9 @@ Error invalid(std::string_view seen, const std::string& allowed) {
 std::vector<std::string> measured_names() {
   std::vector<std::string> names{"val_loss", "train_loss", "params", "flops"};
   for (const std::int64_t classes : {2, 10, 0}) {
-    for (const std::string& metric : study::applicable_metrics(classes)) names.push_back("val_" + metric);
+    for (const std::string& metric : study::applicable_metrics(classes)) {
+      if (std::ranges::find(names, "val_" + metric) == names.end()) names.push_back("val_" + metric);
+    }
   }
   return names;
 }

@@ -67,6 +67,12 @@ Field omits_default(Field plain) {
   return plain;
 }
 
+/// A setting with an older name, which stored studies keep.
+Field stored_as(const char* name, Field plain) {
+  plain.stored_name = name;
+  return plain;
+}
+
 OptionSpec any(std::string name, std::string help) {
   OptionSpec spec;
   spec.name = std::move(name);
@@ -300,9 +306,10 @@ std::vector<Section> study_sections() {
        "when the study ends",
        {field(&StudyConfig::budget, &BudgetConfig::trials, within(1, 4294967295.0, "trials", "number of trials")),
         field(&StudyConfig::budget, &BudgetConfig::steps, from(1, "steps", "training steps of all trials together")),
-        field(&StudyConfig::budget, &BudgetConfig::guard_minutes,
-              within(0.001, 1e6, "guard_minutes",
-                     "limit of the wall clock in minutes; a study that it ends reports so"))}},
+        stored_as("guard_minutes",
+                  field(&StudyConfig::budget, &BudgetConfig::guard_minutes,
+                        within(0.001, 1e6, "minutes",
+                               "limit of the wall clock in minutes; a study that it ends reports so")))}},
       {"run",
        "how the study runs",
        {field(&StudyConfig::run, &RunConfig::workers,

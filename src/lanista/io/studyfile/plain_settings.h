@@ -20,6 +20,7 @@ struct Field {
   /// Returns the value of the member. Null means absent if `optional`; else the setting is not written, since other
   /// settings contain it.
   std::function<nlohmann::json(const study::StudyConfig&)> get;
+  std::string stored_name;     ///< Older name of the key, which stored studies have; empty: that of `spec`.
   bool optional = false;       ///< True: the member may be absent, "none" in the file.
   bool omits_default = false;  ///< True: a default value is not written, so that texts of older files stay equal.
 };

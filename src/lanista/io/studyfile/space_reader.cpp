@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "lanista/io/studyfile/conditional_params.h"
+#include "lanista/io/studyfile/foreign_words.h"
 #include "lanista/io/studyfile/notation.h"
 #include "lanista/io/studyfile/plugin_reader.h"
 #include "lanista/model/mutate/mutator.h"
@@ -54,6 +56,18 @@ std::string fraction_text(const space::Parameter& parameter) {
          (form.empty() ? "it has no whole number" : "write " + form);
 }
 
+/// The full key of the hyper-parameter that `key` names, also in words of other tools; empty: none.
+std::set<std::string> params_meant_by(const std::string& key) {
+  const auto& names = study::sample_names();
+  std::set<std::string> out;
+  if (std::ranges::find(names, key) != names.end()) out.insert("space.params." + key);
+  for (const ForeignSetting& each : settings_meant_by(key)) {
+    const std::string name(each.key.substr(each.key.rfind('.') + 1));
+    if (std::ranges::find(names, name) != names.end()) out.insert("space.params." + name);
+  }
+  return out;
+}
+
 class SpaceReader {
  public:
   SpaceReader(study::StudyConfig& config, Mistakes& mistakes) : config_(config), mistakes_(mistakes) {}
@@ -72,7 +86,7 @@ class SpaceReader {
       } else if (key == "limits") {
         read_limits(item.second);
       } else {
-        mistakes_.unknown(item.first, "space." + key, key, known);
+        mistakes_.unknown(item.first, "space." + key, key, known, params_meant_by(key));
       }
     }
   }

@@ -12,6 +12,7 @@
 #include "lanista/io/data/selector.h"
 #include "lanista/io/studyfile/conditional_params.h"
 #include "lanista/io/studyfile/default_study.h"
+#include "lanista/io/studyfile/foreign_words.h"
 #include "lanista/io/studyfile/goals_reader.h"
 #include "lanista/io/studyfile/mistakes.h"
 #include "lanista/io/studyfile/model_reader.h"
@@ -39,6 +40,9 @@ constexpr std::pair<std::string_view, std::string_view> kExtraKeys[] = {
     {"train", "tune"},   {"train", "rates"},  {"strategy", "then"}, {"keep", "checkpoint_every"}, {"space", "mutate"},
     {"space", "repair"}, {"space", "params"}, {"space", "limits"}};
 
+/// Whether a section is short for its first key: "stop: asha" is "stop: {rule: asha}".
+bool is_plugin_section(std::string_view name) { return name == "strategy" || name == "stop"; }
+
 /// A key of old studies. It named the program that workers run on other hosts.
 constexpr std::string_view kProgramKey = "cluster.program";
 
@@ -61,13 +65,16 @@ class Reader {
 
   Result<study::StudyConfig> read() {
     if (!root_.IsMap()) {
-      return Error{Code::kInvalidArgument, "a study file is a mapping of sections", mistakes_.location_of(root_, "")};
+      return Error{Code::kInvalidArgument,
+                   "a study file is a mapping of sections, such as data: {source: builtin:digits}; of a table: lanista "
+                   "run --set 'data.source=csv:FILE?target=COLUMN'",
+                   mistakes_.location_of(root_, "")};
     }
     std::vector<std::string> keys(std::begin(kTopKeys), std::end(kTopKeys));
     for (const auto& section : sections_) keys.push_back(section.name);
     for (const auto& item : root_) {
       const auto key = item.first.as<std::string>();
-      if (std::ranges::find(keys, key) == keys.end()) mistakes_.unknown(item.first, key, key, keys, sections_with(key));
+      if (std::ranges::find(keys, key) == keys.end()) mistakes_.unknown(item.first, key, key, keys, full_keys(key));
     }
     for (const RemovedSetting& setting : take_removed_tuner_options(root_)) reject_removed(setting);
     if (const auto node = find_key(root_, "schema")) read_schema(node);
@@ -117,36 +124,17 @@ class Reader {
     config_.name = name;
   }
 
-  /// The full names of all keys with this name: "run.seed", or "goal" at the top.
-  std::set<std::string> sections_with(const std::string& key) const {
-    std::set<std::string> out;
-    if (std::ranges::find(kTopKeys, key) != std::end(kTopKeys)) out.insert(key);
-    for (const auto& section : sections_) {
-      const auto is_key = [&](const Field& field) { return field.spec.name == key; };
-      if (std::ranges::any_of(section.fields, is_key)) out.insert(section.name + "." + key);
-    }
-    for (const auto& [section, name] : kExtraKeys) {
-      if (name == key) out.insert(std::string(section) + "." + key);
-    }
-    const auto is_option = [&](const auto& plugin) {
-      return std::ranges::any_of(plugin.options, [&](const OptionSpec& option) { return option.name == key; });
-    };
-    if (std::ranges::any_of(search::builtin_strategies(), is_option)) out.insert("strategy." + key);
-    if (std::ranges::any_of(search::builtin_stopping_rules(), is_option)) out.insert("stop." + key);
-    return out;
-  }
-
   void read_section(const Section& section, const YAML::Node& node) {
-    if (section.name == "stop" && node.IsScalar() && node.Scalar() == "none") return;
-    if (section.name == "strategy" && node.IsScalar()) {  // only a name; check_plugins checks it
-      config_.strategy.name = node.Scalar();
+    if (is_plugin_section(section.name) && node.IsScalar()) {  // only a name; check_plugins checks it
+      (section.name == "stop" ? config_.stop.rule : config_.strategy.name) = node.Scalar();
       return;
     }
     if (!node.IsMap()) {
       const bool is_epoch = section.name == "keep" && node.IsScalar() &&
                             (node.Scalar() == study::kKeepBestEpoch || node.Scalar() == study::kKeepLast);
       return mistakes_.add(node, section.name,
-                           std::string("a mapping of settings is wanted here") +
+                           "a mapping of settings is wanted here, such as " + section.name + ": {" +
+                               section.fields.front().spec.name + ": …}" +
                                (is_epoch ? "; train.keep selects the epoch of a trial's result" : ""));
     }
     std::vector<std::string> known;
@@ -167,11 +155,16 @@ class Reader {
     for (const auto& item : node) {
       const auto key = item.first.as<std::string>();
       const std::string path = section.name + "." + key;
-      const auto field = std::ranges::find(section.fields, key, [](const Field& f) { return f.spec.name; });
+      const auto field = std::ranges::find_if(
+          section.fields, [&](const Field& f) { return f.spec.name == key || f.stored_name == key; });
       if (section.name == "train" && key == "schedule" && item.second.IsMap()) {
         read_schedule_source(item.second, path, config_, mistakes_);
       } else if (path == "data.batch" && item.second.IsScalar() && item.second.Scalar().starts_with(kAdaptiveCall)) {
         read_adaptive(item.second, path, config_, mistakes_);
+      } else if (field != section.fields.end() && key != field->spec.name && find_key(node, field->spec.name)) {
+        mistakes_.add(
+            item.first, path,
+            "is another name of " + section.name + "." + field->spec.name + ", which is given too; leave out " + path);
       } else if (field != section.fields.end()) {
         read_field(*field, item.second, path);
       } else if (section.name == "keep" && key == "checkpoint_every") {
@@ -208,7 +201,7 @@ class Reader {
       } else if (!removal_reason(path).empty()) {
         reject_removed({item.first, path, std::string(removal_reason(path))});
       } else {
-        mistakes_.unknown(item.first, path, key, known, sections_with(key));
+        mistakes_.unknown(item.first, path, key, known, full_keys(key));
       }
     }
     if (section.name == "strategy") config_.strategy.options = extra;
@@ -247,9 +240,11 @@ class Reader {
   void read_field(const Field& field, const YAML::Node& node, const std::string& path) {
     json value = mistakes_.to_json(node);
     if (field.optional && (node.IsNull() || value == json("none"))) return field.set(config_, json());
+    const bool is_number = field.spec.kind == OptionSpec::Kind::kInt || field.spec.kind == OptionSpec::Kind::kReal;
+    if (is_number && value.is_string()) std::ranges::replace(value.get_ref<std::string&>(), ';', ',');
     if (field.spec.kind == OptionSpec::Kind::kTextList && value.is_string()) value = json::array({value});
     auto resolved = resolve_options({{field.spec.name, value}}, {field.spec});
-    if (!resolved) return mistakes_.add(node, path, resolved.error().message);
+    if (!resolved) return mistakes_.add(node, path, resolved.error().message + range_hint(field, node));
     const json& checked = (*resolved)[field.spec.name];
     if (path == "data.split") {
       double sum = 0;
@@ -257,6 +252,18 @@ class Reader {
       if (checked.size() != 3 || std::abs(sum - 1.0) > 1e-9 || checked[0] == 0.0) return bad_split(node, checked);
     }
     field.set(config_, checked);
+  }
+
+  /// How to vary a setting that has a list or a range in place of its value, as the end of a message; else empty.
+  std::string range_hint(const Field& field, const YAML::Node& node) {
+    const auto& names = study::sample_names();
+    if (std::ranges::find(names, field.spec.name) == names.end()) return "";
+    const bool is_range = node.IsScalar() && parse_domain(node.Scalar()).has_value();
+    if (!is_range && !node.IsSequence()) return "";
+    std::string text =
+        is_range ? node.Scalar() : mistakes_.to_json(node).dump(-1, ' ', false, json::error_handler_t::replace);
+    if (is_range) std::ranges::replace(text, ';', ',');  // undoes protect_calls
+    return "; to vary it, write space: {params: {" + field.spec.name + ": " + text + "}}";
   }
 
   void bad_split(const YAML::Node& node, const json& shares) {
@@ -299,9 +306,11 @@ class Reader {
       std::vector<std::string> known = plugin_names(plugins);
       known.insert(known.end(), further.begin(), further.end());
       const std::string near = nearest_name(name, known);
+      const bool is_set = mistakes_.location_of(node, section + "." + key).starts_with("--set");
+      const std::string meant = foreign_word_hint(name, section, {}, is_set ? WordPlace::kSetOption : WordPlace::kFile);
+      const std::string hint = !near.empty() ? "did you mean '" + near + "'?" : meant;
       return mistakes_.add(node, section + "." + key,
-                           "'" + name + "' is not known; known: " + join(known) +
-                               (near.empty() ? "" : "; did you mean '" + near + "'?"));
+                           "'" + name + "' is not known; known: " + join(known) + (hint.empty() ? "" : "; " + hint));
     }
     auto resolved = resolve_options(options, plugin->options);
     if (resolved) {
@@ -310,14 +319,36 @@ class Reader {
     }
     const auto& nodes = extra_nodes_[section];
     const auto culprit = nodes.find(resolved.error().where);
-    const std::string& option = resolved.error().where;
-    mistakes_.add(culprit == nodes.end() ? node : culprit->second, section + "." + option,
-                  resolved.error().message + other_plugin_text(plugins, *plugin, section, key, option));
+    const YAML::Node& at = culprit == nodes.end() ? node : culprit->second;
+    const std::string option = resolved.error().where, path = section + "." + option;
+    std::vector<std::string> known;
+    for (const OptionSpec& each : plugin->options) known.push_back(each.name);
+    const bool is_unknown = culprit != nodes.end() && std::ranges::find(known, option) == known.end();
+    const auto is_set = [&](const YAML::Node& value, const std::string& full) {
+      return mistakes_.location_of(value, full).starts_with("--set");
+    };
+    if (is_unknown && is_set(node, section + "." + key) && !is_set(at, path)) {
+      // The user sees the option that chose the plug-in, and perhaps never saw the file.
+      return mistakes_.add(node, section + "." + key,
+                           "'" + name + "' has no option '" + option + "', which is set at " +
+                               mistakes_.location_of(at, path) + "; write --set " + section + "=" + name +
+                               " to replace the whole section");
+    }
+    const WordPlace place = is_set(at, path) ? WordPlace::kSetOption : WordPlace::kFile;
+    std::string hint = is_unknown ? foreign_word_hint(option, path, known, place) : "";
+    const bool has_options = is_unknown && (options[option].is_object() || options[option].is_null());
+    if (has_options && std::ranges::find(plugins, option, [](const auto& p) { return p.name; }) != plugins.end()) {
+      hint = "it is a value of " + section + "." + key + "; write " + section + ": {" + key + ": " + option + "}";
+    }
+    if (is_unknown && hint.empty() && (option == "name" || option == "rule")) hint = "it is " + section + "." + key;
+    mistakes_.add(at, path,
+                  hint.empty() ? resolved.error().message + other_plugin_text(plugins, *plugin, section, key, option)
+                               : "unknown option '" + option + "'; " + hint);
   }
-  /// For an option that other plug-ins have: which ones, and how to replace the section; else empty.
+  /// For an option that other plug-ins have: which ones; else empty.
   template <class Plugins>
-  std::string other_plugin_text(const Plugins& plugins, const typename Plugins::value_type& own,
-                                const std::string& section, const std::string& key, const std::string& option) const {
+  static std::string other_plugin_text(const Plugins& plugins, const typename Plugins::value_type& own,
+                                       const std::string& section, const std::string& key, const std::string& option) {
     const auto has_option = [&](const auto& plugin) {
       return std::ranges::find(plugin.options, option, &OptionSpec::name) != plugin.options.end();
     };
@@ -326,19 +357,13 @@ class Reader {
       if (has_option(plugin)) others.push_back(plugin.name);
     }
     if (has_option(own) || others.empty()) return "";
-    const std::string text =
-        "; " + section + "." + key + " is " + own.name + ", and it is an option of " + join(others);
-    if (!overridden_.contains(section + "." + key)) return text;
-    return text + "; --set " + section + "." + key + " keeps the options of the file" +
-           (section == "strategy" ? ", --set strategy=" + own.name + " replaces them"
-                                  : ", --set 'stop={rule: " + own.name + "}' replaces them");
+    return "; " + section + "." + key + " is " + own.name + ", and it is an option of " + join(others);
   }
 
   void check_combinations() {
     const auto& budget = config_.budget;
     if (!budget.trials && !budget.steps && !budget.guard_minutes) {
-      mistakes_.add(find_key(root_, "budget"), "budget",
-                    "nothing ends this study; give trials, steps or guard_minutes");
+      mistakes_.add(find_key(root_, "budget"), "budget", "nothing ends this study; give trials, steps or minutes");
     }
     const auto model = find_key(root_, "model");
     if (!config_.model.space.is_null()) {
@@ -389,6 +414,19 @@ class Reader {
   std::map<std::string, std::map<std::string, YAML::Node>> extra_nodes_;
 };
 
+/// The other names of a setting with two names, without its section.
+std::vector<std::string> other_names_of(const std::string& full) {
+  std::vector<std::string> out;
+  for (const Section& section : study_sections()) {
+    for (const Field& field : section.fields) {
+      if (field.stored_name.empty()) continue;
+      if (full == section.name + "." + field.spec.name) out.push_back(field.stored_name);
+      if (full == section.name + "." + field.stored_name) out.push_back(field.spec.name);
+    }
+  }
+  return out;
+}
+
 Result<void> set_override(YAML::Node root, const Override& override) {
   const std::string where = override.file.empty() ? "--set " + override.key : override.file;
   const std::string value = protect_calls(override.value);
@@ -399,16 +437,18 @@ Result<void> set_override(YAML::Node root, const Override& override) {
     const auto dot = rest.find('.');
     const std::string key = rest.substr(0, dot);
     if (key.empty()) return Error{Code::kInvalidArgument, "a key such as train.epochs is wanted", where};
-    if (override.key.starts_with("strategy.") && at.IsScalar()) {  // only a name
+    if (const std::string section = override.key.substr(0, override.key.find('.'));
+        is_plugin_section(section) && at.IsScalar()) {  // only a name
       YAML::Node whole(YAML::NodeType::Map);
-      whole["name"] = at.Scalar();
-      root["strategy"] = whole;
+      whole[section == "stop" ? "rule" : "name"] = at.Scalar();
+      root[section] = whole;
       at.reset(whole);
     }
     if (!at.IsMap() && !at.IsNull() && at.IsDefined()) {
       return Error{Code::kInvalidArgument, "'" + key + "' cannot be set inside a value that is not a mapping", where};
     }
     if (dot == std::string::npos) {
+      for (const std::string& other : other_names_of(override.key)) at.remove(other);
       at[key] = YAML::Load(value);
       return {};
     }
@@ -439,6 +479,24 @@ Result<study::StudyConfig> read_with_defaults(std::string_view text, const std::
 }
 
 }  // namespace
+
+std::set<std::string> full_keys(const std::string& key) {
+  std::set<std::string> out;
+  if (std::ranges::find(kTopKeys, key) != std::end(kTopKeys)) out.insert(key);
+  for (const Section& section : study_sections()) {
+    const auto is_key = [&](const Field& field) { return field.spec.name == key || field.stored_name == key; };
+    if (std::ranges::any_of(section.fields, is_key)) out.insert(section.name + "." + key);
+  }
+  for (const auto& [section, name] : kExtraKeys) {
+    if (name == key) out.insert(std::string(section) + "." + key);
+  }
+  const auto is_option = [&](const auto& plugin) {
+    return std::ranges::any_of(plugin.options, [&](const OptionSpec& option) { return option.name == key; });
+  };
+  if (std::ranges::any_of(search::builtin_strategies(), is_option)) out.insert("strategy." + key);
+  if (std::ranges::any_of(search::builtin_stopping_rules(), is_option)) out.insert("stop." + key);
+  return out;
+}
 
 Result<study::StudyConfig> read_study(std::string_view text, const std::string& file,
                                       const std::vector<Override>& overrides) {

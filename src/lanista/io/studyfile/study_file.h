@@ -1,5 +1,6 @@
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +33,10 @@ Result<study::StudyConfig> read_study(std::string_view text, const std::string& 
 /// removed since are listed in StudyConfig::removed. Those with the value that changed nothing are left out. Errors:
 /// kInvalidArgument, as for read_study().
 Result<study::StudyConfig> read_stored_study(std::string_view text, const std::string& file);
+
+/// The full names of all keys of a study file with the name `key`: "run.seed", or "goal" at the top. Options of
+/// strategies and stopping rules count as keys of their sections.
+std::set<std::string> full_keys(const std::string& key);
 
 /// The location of the full key `key`, such as "model.base[0]", in the text of a valid study file. It is for mistakes
 /// that are found only with the data.

@@ -244,6 +244,10 @@ json study_json_schema() {
       json item = option_schema(field.spec);
       item["default"] = field.get(defaults);
       part["properties"][field.spec.name] = item;
+      if (field.stored_name.empty()) continue;
+      item["deprecated"] = true;
+      item["description"] = "older name of " + field.spec.name;
+      part["properties"][field.stored_name] = item;
     }
     properties[section.name] = part;
   }

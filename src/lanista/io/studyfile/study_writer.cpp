@@ -81,7 +81,8 @@ std::string write_study(const study::StudyConfig& config) {
       const json value = field.get(config);
       if (field.omits_default && value == field.get(defaults)) continue;
       if (value.is_null() && !field.optional) continue;
-      part << "  " << field.spec.name << ": " << (value.is_null() ? "none" : yaml(value)) << "\n";
+      part << "  " << (field.stored_name.empty() ? field.spec.name : field.stored_name) << ": "
+           << (value.is_null() ? "none" : yaml(value)) << "\n";
     }
     if (section.name == "model" && !config.model.space.is_null())
       part << "  space: " << yaml(config.model.space) << "\n";
@@ -141,7 +142,7 @@ space:
 train: {epochs: 27, schedule: cosine, clip_norm: 5}
 strategy: {name: evolution, population: 16, slots: 16}
 stop: {rule: asha, rungs: [3, 9]}
-budget: {trials: 60, guard_minutes: 5}
+budget: {trials: 60, minutes: 5}
 )yaml";
 }
 

@@ -168,7 +168,12 @@ class Planner {
       const bool is_same = text != nullptr && *text == "same" && name == "padding";
       planned.value = is_same ? std::optional(*value) : as_kind(spec->default_value, *value);
       if (!planned.value) {
-        return wrong(out.place, name + " is " + graph::attr_text(*value) + ", which " + layer.op + " cannot take");
+        const std::string list = graph::attr_text(*value);
+        const bool is_list = std::holds_alternative<std::vector<std::int64_t>>(*value);
+        return wrong(out.place, name + " is " + list + ", which " + layer.op + " cannot take" +
+                                    (is_list ? "; to choose one of them, write " + name + ": {label: " + name +
+                                                   ", of: " + list + "}"
+                                             : ""));
       }
     } else if (const auto* formula = std::get_if<Formula>(&setting.value)) {
       LANISTA_ASSIGN(planned.formulas.emplace_back(), plan_formula(*formula, out.place));

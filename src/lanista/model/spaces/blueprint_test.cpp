@@ -142,6 +142,9 @@ TEST(Blueprint, RejectsInconsistentBlueprints) {
             "layers[0].linear: linear has no 'units' to set (it has: bias, out)");
   EXPECT_EQ(refusal({layer("linear")}).substr(0, 37), "layers[0].linear: linear needs 'out':");
   EXPECT_EQ(refusal({linear("wide")}), "layers[0].linear: out is \"wide\", which linear cannot take");
+  EXPECT_EQ(refusal({layer("linear", {{"out", std::vector<std::int64_t>{16, 32}}})}),
+            "layers[0].linear: out is [16,32], which linear cannot take; to choose one of them, write out: "
+            "{label: out, of: [16,32]}");
   EXPECT_EQ(refusal({linear(formula("2 *"))}),
             "layers[0].linear: formula \"2 *\", column 4: the formula ends too early");
   EXPECT_EQ(refusal({inputs("x", {"a"})}), "layers[0].inputs x: there is no value 'a' here (known: none)");

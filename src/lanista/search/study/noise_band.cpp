@@ -84,6 +84,7 @@ std::optional<NoiseBand> noise_band(const StudyView& view, const std::vector<Ran
 }
 
 std::optional<BaselineVerdict> baseline_verdict(const StudyView& view, const std::vector<RankingKey>& ranked) {
+  if (view.config.data.rules == kFirstRules) return std::nullopt;
   if (ranked.empty() || ranked.front().losses.empty() || ranked.front().losses.front().first) return std::nullopt;
   const Goal& goal = view.config.goals.front();
   const double sign = goal.maximize ? -1 : 1;
