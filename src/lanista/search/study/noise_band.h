@@ -51,8 +51,8 @@ struct BaselineVerdict {
   bool is_better = false;  ///< True: the baseline is better. False: it is worse, but within the noise band.
 };
 /// Returns the baseline with the best value of the first goal, if the best trial is not better by more than the noise.
-/// `ranked` is ranking_keys(view). nullopt: it is, nothing is ranked, no baseline has the
-/// metric, or the study has the first rules.
+/// `ranked` is ranking_keys(view). nullopt: it is, nothing is ranked, no baseline has the metric, or the study has the
+/// first rules.
 std::optional<BaselineVerdict> baseline_verdict(const StudyView& view, const std::vector<RankingKey>& ranked);
 
 }  // namespace lanista::study

@@ -168,6 +168,8 @@ TEST(BaselineVerdict, NamesTheBestBaselineThatIsNotBeaten) {
   ASSERT_TRUE(verdict());
   EXPECT_FALSE(verdict()->is_better) << "the ensemble is better";
   EXPECT_EQ(verdict()->best, 0.97);
+  view.config.data.rules = kFirstRules;
+  EXPECT_FALSE(verdict()) << "the outputs of studies of version 0.1 stay";
 }
 
 TEST(BaselineVerdict, KnowsThatALossIsToBeSmall) {
