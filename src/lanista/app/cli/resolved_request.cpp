@@ -34,7 +34,7 @@ Error one_line_error(Error error) {
   return error;
 }
 
-/// Refuses data, a model, and the folder of a study, where a study file is expected, and names the command to write.
+/// Refuses data, a model or the folder of a study as a study file. Names the command to write.
 Result<void> check_is_study_file(const std::string& path) {
   FileSystem& fs = real_file_system();
   const auto refuse = [&](const std::string& what, const std::string& command) {
@@ -108,8 +108,8 @@ void add_idle_settings(const study::StudyConfig& config, std::vector<std::string
   notes.insert(notes.end(), idle.begin(), idle.end());
 }
 
-// Raises the limits of the default study where the data make a base model larger, to twice that model. Returns a note
-// for each of them.
+// Raises the limits of the default study to twice the largest base model where the data make it larger. Returns a note
+// for each limit.
 Result<std::vector<std::string>> raise_default_limits(const StudySource& source, const data::DataSpec& data,
                                                       study::StudyConfig& config) {
   std::vector<std::string> notes;
