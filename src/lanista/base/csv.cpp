@@ -173,6 +173,10 @@ class CsvReader {
   CsvTable table_;
 };
 
+void CsvTable::forget_names() {
+  for (std::size_t c = 0; c < header_.size(); ++c) header_[c] = "c" + std::to_string(c);
+}
+
 void CsvTable::take_header() {
   for (std::size_t c = 0; c < header_.size(); ++c) header_[c] = cell(0, c);
   has_header_ = true;

@@ -27,6 +27,8 @@ class CsvTable {
   /// `columns` must be columns(). Errors: kResourceExhausted if the cells would have 4 GiB or more; the table is
   /// unchanged then.
   Result<void> append(const CsvTable& other, const std::vector<std::size_t>& columns);
+  /// Replaces the names of the columns by "c0", "c1", … as without a header.
+  void forget_names();
   bool has_header() const { return has_header_; }  ///< true: the first line of the file has the names of the columns
   /// True: the program decided about the header, and the other reading of the first line is possible too.
   bool is_header_doubtful() const { return is_header_doubtful_; }

@@ -6,6 +6,7 @@
 #include "lanista/base/file_system.h"
 #include "lanista/io/formats/signature.h"
 #include "lanista/io/studyfile/study_file.h"
+#include "lanista/io/studyfile/yaml_guard.h"
 
 namespace lanista {
 
@@ -16,7 +17,7 @@ Study::Study() : Study(std::string(studyfile::default_study()), "default study",
 
 Result<Study> Study::load(const std::string& file) {
   return api::guarded([&]() -> Result<Study> {
-    LANISTA_ASSIGN(std::string text, real_file_system().read(file));
+    LANISTA_ASSIGN(std::string text, studyfile::read_yaml(real_file_system(), file));
     if (const auto foreign = formats::unsupported_format_error(text, file)) return *foreign;
     return Study(std::move(text), file, cli::folder_of(file));
   });

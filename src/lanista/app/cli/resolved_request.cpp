@@ -15,14 +15,15 @@
 #include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/warm_start.h"
 #include "lanista/io/data/dataset.h"
-#include "lanista/io/data/undefined_metrics.h"
 #include "lanista/io/data/readers.h"
 #include "lanista/io/data/source.h"
+#include "lanista/io/data/undefined_metrics.h"
 #include "lanista/io/formats/signature.h"
 #include "lanista/io/studyfile/blueprint.h"
 #include "lanista/io/studyfile/space_preview.h"
 #include "lanista/io/studyfile/study_file.h"
 #include "lanista/io/studyfile/tuning.h"
+#include "lanista/io/studyfile/yaml_guard.h"
 #include "lanista/model/graph/infer.h"
 
 namespace lanista::cli {
@@ -60,13 +61,13 @@ Result<StudySource> read_source(const RunRequest& request) {
   StudySource out{std::string(studyfile::default_study()), "default study", ".", request.overrides};
   if (!request.study_file.empty()) {
     LANISTA_TRY(check_is_study_file(request.study_file));
-    LANISTA_ASSIGN(out.text, real_file_system().read(request.study_file));
+    LANISTA_ASSIGN(out.text, studyfile::read_yaml(real_file_system(), request.study_file));
     if (const auto foreign = formats::unsupported_format_error(out.text, request.study_file)) return *foreign;
     out.name = request.study_file;
     out.folder = folder_of(request.study_file);
   }
   if (!request.enqueue.empty()) {
-    LANISTA_ASSIGN(std::string list, real_file_system().read(request.enqueue));
+    LANISTA_ASSIGN(std::string list, studyfile::read_yaml(real_file_system(), request.enqueue));
     out.overrides.push_back({"strategy.enqueue", std::move(list), request.enqueue});
   }
   return out;

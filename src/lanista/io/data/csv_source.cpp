@@ -63,18 +63,27 @@ Result<CellNotation> notation_of(const Source& source, std::int64_t rules) {
   return notation;
 }
 
+bool has_generated_names(const std::vector<std::string>& header) {
+  for (std::size_t c = 0; c < header.size(); ++c) {
+    if (header[c] != "c" + std::to_string(c)) return false;
+  }
+  return true;
+}
+
 /// What is known of the header of a file before it is read.
 struct ExpectedHeader {
   std::vector<std::string> names;  ///< Names that it may have.
   bool is_absent = false;          ///< True: files of this data set have none.
 };
 
-Result<formats::CsvTable> load_cells(const ReadRequest& request, const std::string& path, ExpectedHeader expected) {
+/// Reads the cells of a file. Where none has a header, the first line is a row unless it has the names "c0", "c1", …; a
+/// warning is added to `warnings` if it looks like other names. With header=yes its names count as these.
+Result<formats::CsvTable> load_cells(const ReadRequest& request, const std::string& path, ExpectedHeader expected,
+                                     std::vector<std::string>& warnings) {
   formats::CsvOptions options;
   if (request.rules > study::kFirstRules) {
     options.header_rule = formats::HeaderRule::kTypesBelow;
     options.finds_separator = true;
-    if (expected.is_absent) options.header = false;
   }
   options.known_names = std::move(expected.names);
   LANISTA_ASSIGN(const std::string header, request.source.choice("header", {"auto", "yes", "no"}));
@@ -83,6 +92,17 @@ Result<formats::CsvTable> load_cells(const ReadRequest& request, const std::stri
   options.joins_blanks = request.source.value("sep") == "space";
   LANISTA_ASSIGN(const std::string text, load_file(*request.fs, path, kMaxTable));
   auto table = formats::parse_csv(text, options);
+  const bool has_other_names = request.rules > study::kFirstRules && expected.is_absent && table &&
+                               table->has_header() && !has_generated_names(table->header());
+  if (has_other_names && header == "auto") {
+    warnings.push_back("the first line of " + path +
+                       " is read as a row, since the data set has no names of columns, but it looks like names; "
+                       "header=yes leaves it out");
+    options.header = false;
+    table = formats::parse_csv(text, options);
+  } else if (has_other_names) {
+    table->forget_names();
+  }
   if (!table) return with_file(with_content_hint(text, table.error()), path);
   if (table->rows() == 0) return with_file(malformed("there is a header and no row"), path);
   return table;
@@ -105,13 +125,6 @@ Result<TableRoles> roles_of(const ReadRequest& request, const std::vector<std::s
   return roles;
 }
 
-bool has_generated_names(const std::vector<std::string>& header) {
-  for (std::size_t c = 0; c < header.size(); ++c) {
-    if (header[c] != "c" + std::to_string(c)) return false;
-  }
-  return true;
-}
-
 /// The columns of another file: by name, or by position in a file without names
 /// and with as many columns.
 Result<std::vector<std::size_t>> find_all(const std::vector<std::string>& names, const std::vector<std::string>& header,
@@ -130,7 +143,11 @@ Result<std::vector<std::size_t>> find_all(const std::vector<std::string>& names,
     }
     indices.push_back(by_position ? i : at.value_or(0));
   }
-  if (!lacking.empty() && !by_position) return malformed("the file lacks the " + std::string(what) + " " + lacking);
+  if (!lacking.empty() && !by_position) {
+    const bool has_no_names = has_generated_names(header);
+    return malformed("the file lacks the " + std::string(what) + " " + lacking +
+                     (has_no_names ? "; its first line has no names: add them, or give these columns alone" : ""));
+  }
   return indices;
 }
 
@@ -242,8 +259,9 @@ Result<void> add_test_file(const ReadRequest& request, Table& table, RawData& ra
   const auto test = request.source.value("test");
   if (!test) return {};
   const std::string path = request.path(*test);
-  LANISTA_ASSIGN(const formats::CsvTable cells,
-                 load_cells(request, path, {.names = table.header(), .is_absent = !table.has_header()}));
+  LANISTA_ASSIGN(
+      const formats::CsvTable cells,
+      load_cells(request, path, {.names = table.header(), .is_absent = !table.has_header()}, raw.data_warnings));
   auto columns = find_all(table.header(), cells.header(), "columns");
   if (!columns) return with_file(columns.error(), path);
   report_header(cells, *test, raw);
@@ -283,8 +301,9 @@ Result<LoadedRows> read_csv(const ReadRequest& request) {
   LANISTA_ASSIGN(const std::string task, request.source.choice("task", table_tasks()));
   const std::string path = request.path(request.source.argument);
   LANISTA_ASSIGN(CellNotation notation, notation_of(request.source, request.rules));
-  LANISTA_ASSIGN(formats::CsvTable cells, load_cells(request, path, expected_header(request.expected_spec)));
   LoadedRows found;
+  LANISTA_ASSIGN(formats::CsvTable cells,
+                 load_cells(request, path, expected_header(request.expected_spec), found.raw.data_warnings));
   found.raw.spec.name = stem_of(path);
   if (request.rules > study::kFirstRules) report_header(cells, "", found.raw);
   Table table(std::move(cells), std::move(notation));

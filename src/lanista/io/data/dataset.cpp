@@ -15,6 +15,14 @@ namespace {
 
 std::span<const std::byte> bytes_of(const auto& values) { return std::as_bytes(std::span(values)); }
 
+/// True if the names of classes are "0", "1", …, or absent.
+bool is_numbered(const std::vector<std::string>& names) {
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i] != std::to_string(i)) return false;
+  }
+  return true;
+}
+
 Digest hash_all(const RawData& raw, const Split& rows) {
   const DataSpec& spec = raw.spec;
   Hasher hasher;
@@ -40,6 +48,9 @@ Digest hash_all(const RawData& raw, const Split& rows) {
     hasher.text("standardised targets").digest(hash_bytes(bytes_of(spec.target_normalization->mean)));
     hasher.digest(hash_bytes(bytes_of(spec.target_normalization->scale)));
   }
+  // Names of classes that are not their numbers. A model that was trained on other names would predict wrong ones.
+  const bool has_names = spec.rules > study::kFirstRules && !is_numbered(spec.labels);
+  if (has_names) hasher.text("names of classes").text(nlohmann::json(spec.labels).dump());
   if (!spec.origin.empty()) hasher.text("origin").digest(hash_bytes(bytes_of(spec.origin)));
   if (!spec.target_origin.empty()) hasher.text("target origin").digest(hash_bytes(bytes_of(spec.target_origin)));
   return hasher.finish();

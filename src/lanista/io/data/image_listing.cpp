@@ -128,6 +128,12 @@ class Lister {
         (is_folder(*request_.fs, resolve_path(name, path)) ? out.folders : out.others).push_back(name);
       }
     }
+    if (++folders_ > kMaxImageFolders) {
+      return Error{Code::kResourceExhausted,
+                   "there are more than " + std::to_string(kMaxImageFolders) +
+                       " folders, each counted as often as links lead to it",
+                   root_};
+    }
     listed_ += 1 + out.images.size();
     if (listed_ > kMaxImageFiles) {
       return Error{Code::kResourceExhausted,
@@ -240,7 +246,8 @@ class Lister {
   const ReadRequest& request_;
   std::string root_;
   std::optional<PartFolders> parts_;
-  std::size_t listed_ = 0;  // folders and pictures
+  std::size_t listed_ = 0;   // folders and pictures
+  std::size_t folders_ = 0;  // folders alone
   std::map<std::string, std::size_t> unread_;
 };
 

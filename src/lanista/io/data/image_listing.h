@@ -30,6 +30,8 @@ std::string unread_text(const std::map<std::string, std::size_t>& unread);
 
 /// The largest number of folders in each other below the folder of a class.
 inline constexpr std::size_t kMaxImageFolderDepth = 8;
+/// The largest number of folders of one source, each counted as often as links lead to it.
+inline constexpr std::size_t kMaxImageFolders = 50'000;
 /// The largest number of folders and pictures of one source.
 inline constexpr std::size_t kMaxImageFiles = std::size_t{1} << 22;
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "lanista/io/data/catalog.h"
 #include "lanista/io/data/columns.h"
@@ -180,6 +181,83 @@ TEST_F(ReadingRemarks, NewRowsWithoutTheUnnamedColumnAreExplained) {
   const auto raw = read_raw(set->spec(), folder_ + "/new.csv", real_file_system());
   ASSERT_FALSE(raw.ok());
   EXPECT_TRUE(mentions(raw.error().message, "which has no name in the data set")) << raw.error().message;
+}
+
+TEST_F(ReadingRemarks, NamesOfClassesAreContent) {
+  const auto of = [&](const std::string& one, const std::string& other, std::int64_t rules) {
+    std::string text = "x,y\n";
+    for (int i = 0; i < 40; ++i) text += std::to_string(i % 7) + ".5," + (i % 2 == 0 ? one : other) + "\n";
+    const auto set = table(text, "", rules);
+    EXPECT_TRUE(set.ok());
+    return set->spec().hash;
+  };
+  EXPECT_NE(of("no", "yes", 2), of("no", "zes", 2)) << "the model of one would predict the names of the other";
+  EXPECT_EQ(of("no", "yes", 1), of("no", "zes", 1)) << "studies of version 0.1";
+  EXPECT_EQ(of("0", "1", 1), of("0", "1", 2)) << "numbers of classes are no names";
+}
+
+TEST_F(ReadingRemarks, NewRowsForColumnsWithoutNamesMayHaveThem) {
+  std::string text;
+  for (int i = 0; i < 40; ++i) text += std::to_string(i % 7) + ".25," + std::to_string(i % 5) + ".5," + "1.75\n";
+  const auto set = table(text, "?task=numbers");
+  ASSERT_TRUE(set.ok()) << set.error().message;
+  const auto read = [&](const std::string& rows, const std::string& options) {
+    write("new.csv", rows);
+    return read_raw(set->spec(), "csv:" + folder_ + "/new.csv" + options, real_file_system());
+  };
+  const auto numeric = read("0,1,2\n1.5,2.25,1\n3.5,4.25,2\n5.5,4.5,3\n", "");
+  ASSERT_TRUE(numeric.ok()) << numeric.error().message;
+  EXPECT_EQ(numeric->rows(), 4);
+  ASSERT_FALSE(numeric->data_warnings.empty());
+  EXPECT_TRUE(mentions(numeric->data_warnings[0], "header=yes leaves it out")) << numeric->data_warnings[0];
+  for (const char* names : {"0,1,2", "a,b,c", "c0,c1,c2"}) {
+    const auto named = read(std::string(names) + "\n1.5,2.25,1\n3.5,4.25,2\n5.5,4.5,3\n", "?header=yes");
+    ASSERT_TRUE(named.ok()) << names << ": " << named.error().message;
+    EXPECT_EQ(named->rows(), 3) << names;
+    EXPECT_EQ(named->targets, (std::vector<float>{1, 2, 3})) << names;
+  }
+  EXPECT_EQ(read("c0,c1\n1,2\n", "")->rows(), 1) << "the names that the columns have";
+  const auto texts = read("a,b\n1,2\n3,4\n", "");
+  ASSERT_FALSE(texts.ok()) << "the names are no numbers";
+}
+
+TEST_F(ReadingRemarks, NewRowsWithATargetButWithoutNamesAreExplained) {
+  const auto set =
+      table(rows("u,v,y", 30, [](int i) { return std::to_string(i % 7) + ".5,1." + std::to_string(i % 3); }));
+  ASSERT_TRUE(set.ok());
+  write("new.csv", "1.5,1.0,a\n2.5,1.1,b\n3.5,1.2,a\n");
+  const auto raw = read_raw(set->spec(), "csv:" + folder_ + "/new.csv?header=no", real_file_system());
+  ASSERT_FALSE(raw.ok());
+  EXPECT_TRUE(mentions(raw.error().message, "has no names: add them, or give these columns alone"))
+      << raw.error().message;
+}
+
+// 7 levels of 6 links are 335,922 folders.
+TEST_F(ReadingRemarks, FoldersBehindManyLinksAreRefused) {
+  namespace fs = std::filesystem;
+  fs::create_directories(folder_ + "/set/cat");
+  fs::create_directory(folder_ + "/set/dog");
+  for (int level = 0; level <= 7; ++level) fs::create_directory(folder_ + "/" + std::to_string(level));
+  for (int level = 1; level <= 7; ++level) {
+    for (int link = 0; link < 6; ++link) {
+      fs::create_directory_symlink(folder_ + "/" + std::to_string(level),
+                                   folder_ + "/" + std::to_string(level - 1) + "/" + std::to_string(link));
+    }
+  }
+  fs::create_directory_symlink(folder_ + "/0", folder_ + "/set/cat/all");
+  expect_refused(get("folder:set"), "more than 50000 folders");
+}
+
+TEST_F(ReadingRemarks, OneTextForMissingNumbersIsNamed) {
+  const auto of = [&](int numbers, std::int64_t rules) {
+    return warnings(
+        table(rows("v,y", 120,
+                   [&](int i) { return i % 3 == 0 ? std::string("unknown") : std::to_string(i % numbers) + ".5"; }),
+              "", rules));
+  };
+  EXPECT_TRUE(mentions(of(50, 2), "missing=unknown")) << of(50, 2);
+  EXPECT_FALSE(mentions(of(4, 2), "missing=unknown")) << "few numbers may be categories";
+  EXPECT_FALSE(mentions(of(50, 1), "missing=unknown"));
 }
 
 TEST_F(ReadingRemarks, SpellingsOfBooleansAreOneValueEach) {

@@ -204,7 +204,7 @@ Result<void> embed_model_space(study::StudyConfig& config, const std::string& fo
   if (source.starts_with(kBuiltin)) return {};
   std::string path = source.starts_with("/") || folder.empty() ? source : folder + "/" + source;
   if (!fs.exists(path)) path = std::filesystem::path(path).lexically_normal().string();
-  const auto read = fs.read(path, 0);
+  const auto read = read_yaml(fs, path);
   if (!read && read.error().code == Code::kNotFound) {
     const std::string near = nearest_name(source, plugin_names(mutate::published_spaces()));
     return Error{Code::kNotFound,

@@ -121,13 +121,21 @@ std::string in_plain_words(const std::string& message, bool tab, const std::stri
   return message;
 }
 
+Result<void> check_size(std::uint64_t bytes, const std::string& file) {
+  if (bytes <= kMaxBytes) return {};
+  return Error{Code::kInvalidArgument,
+               "has " + std::to_string(bytes) + " bytes; allowed: at most " + std::to_string(kMaxBytes), file};
+}
+
 }  // namespace
 
+Result<std::string> read_yaml(FileSystem& fs, const std::string& path) {
+  if (const auto bytes = fs.size(path)) LANISTA_TRY(check_size(*bytes, path));
+  return fs.read(path);
+}
+
 Result<void> guard_yaml(std::string_view text, const std::string& file) {
-  if (text.size() > kMaxBytes) {
-    return Error{Code::kInvalidArgument, "has " + std::to_string(text.size()) + " bytes; allowed: at most 1048576",
-                 file};
-  }
+  LANISTA_TRY(check_size(text.size(), file));
   const auto is_mark = [](char c) { return kMarks.find(c) != std::string_view::npos; };
   if (const auto marks = std::ranges::count_if(text, is_mark); marks > kMaxMarks) {
     return Error{Code::kInvalidArgument,
