@@ -84,9 +84,10 @@ void set_param(StoredTrial& trial, const std::string& name, const json& internal
     trial.params[name] = internal;
     return;
   }
-  const double index = internal.get<double>();
+  const double index = json_number(internal);
   const json& choices = described.at("attributes").at("choices");
-  trial.params[name] = choices.at(index >= 0 && index < 1e9 ? static_cast<std::size_t>(index) : choices.size());
+  const bool is_choice = index >= 0 && index < static_cast<double>(choices.size()) && index == std::floor(index);
+  trial.params[name] = is_choice ? choices.at(static_cast<std::size_t>(index)) : internal;
 }
 
 void set_values(StoredTrial& trial, const json& record) {
@@ -222,7 +223,7 @@ Result<std::vector<ExternalTrial>> trials_of_study(const std::vector<StoredStudy
 /// A value column and its type column: FINITE, INF_POS, INF_NEG or NAN.
 double typed_value(const zoo::SqlRow& row, int column) {
   const std::string type = row.text(column + 1);
-  if (type == "FINITE") return row.real(column);
+  if (type == "FINITE" && row.is_number(column)) return row.real(column);
   return type == "INF_POS" ? kInfinity : type == "INF_NEG" ? -kInfinity : kUndefined;
 }
 
@@ -255,7 +256,10 @@ class StorageReader {
                        trial.state = state == "COMPLETE" ? kComplete : state == "PRUNED" ? kPruned : 0;
                      }));
     LANISTA_TRY(each("SELECT trial_id, param_name, param_value, distribution_json FROM trial_params",
-                     [&](const zoo::SqlRow& row) { set_param(of(row), row.text(1), row.real(2), row.text(3)); }));
+                     [&](const zoo::SqlRow& row) {
+                       const json value = row.is_number(2) ? json(row.real(2)) : json(row.text(2));
+                       set_param(of(row), row.text(1), value, row.text(3));
+                     }));
     LANISTA_TRY(each("SELECT trial_id, value, value_type FROM trial_values ORDER BY trial_id, objective",
                      [&](const zoo::SqlRow& row) { of(row).values.push_back(typed_value(row, 1)); }));
     return each("SELECT trial_id, step, intermediate_value, intermediate_value_type FROM trial_intermediate_values",
@@ -315,8 +319,8 @@ Result<std::vector<ExternalTrial>> read_optuna_trials(std::string_view text, con
     if (one.empty()) continue;
     try {
       journal.apply(parse_python_json(one));
-    } catch (const std::exception&) {  // invalid JSON, index or step
-      if (!whole) break;
+    } catch (const std::exception&) {     // invalid JSON, index or step
+      if (!whole || (text.empty() && line > 1)) break;  // the last line, which its writer did not finish
       return Error{Code::kDataLoss, "is not a line of an Optuna journal", "line " + std::to_string(line)};
     }
   }

@@ -48,6 +48,14 @@ TEST(OptunaJournal, ReadsInfiniteAndMissingValues) {
   EXPECT_EQ(trials[3].params, (nlohmann::json{{"lr", 0.5}}));
 }
 
+TEST(OptunaJournal, LeavesOutAnUnfinishedLastLine) {
+  const std::string whole = study_line("a") + trial_lines(0, 0, "0.5"), cut = R"({"op_code":4,"stu)";
+  for (const std::string& end : {cut, cut + "\n"}) {
+    EXPECT_EQ(value_of(read_optuna_trials(whole + end, kGoals)).size(), 1U);
+  }
+  EXPECT_FALSE(read_optuna_trials(study_line("a") + cut + "\n" + trial_lines(0, 0, "0.5"), kGoals).ok());
+}
+
 TEST(OptunaJournal, NamesOneOfSeveralStudies) {
   const std::string journal = study_line("first") + study_line("second") + trial_lines(0, 0, "0.25") +
                               trial_lines(1, 1, "0.5") + trial_lines(0, 2, "0.75");
@@ -123,6 +131,17 @@ TEST_F(OptunaStorage, ReadsOneStudy) {
   EXPECT_EQ(read_optuna_database(path_, kGoals).error().message,
             "it has 2 studies: first, second; name one with --study NAME");
   EXPECT_NE(read_optuna_database(path_, kGoals, "second").error().message.find("minimised"), std::string::npos);
+}
+
+TEST_F(OptunaStorage, TakesNoTextForANumber) {
+  make();
+  run("UPDATE trial_values SET value = 'x' WHERE trial_id = 7;"
+      "UPDATE trial_params SET param_value = 'y' WHERE param_name = 'lr';"
+      "UPDATE trial_params SET param_value = 0.5 WHERE param_name = 'optimizer'");
+  const auto trials = value_of(read_optuna_database(path_, kGoals, "first"));
+  ASSERT_EQ(trials.size(), 3U);
+  EXPECT_TRUE(std::isnan(trials[0].metrics.at("val_accuracy")));
+  EXPECT_EQ(trials[0].params, (nlohmann::json{{"lr", "y"}, {"optimizer", 0.5}})) << "no choice has the index 0.5";
 }
 
 TEST_F(OptunaStorage, RefusesOtherDatabases) {

@@ -129,6 +129,10 @@ int bind(sqlite3_stmt* statement, int place, const SqlValue& value) {
 }  // namespace
 
 std::int64_t SqlRow::integer(int column) const { return sqlite3_column_int64(statement_, column); }
+bool SqlRow::is_number(int column) const {
+  const int type = sqlite3_column_type(statement_, column);
+  return type == SQLITE_INTEGER || type == SQLITE_FLOAT;
+}
 double SqlRow::real(int column) const { return sqlite3_column_double(statement_, column); }
 std::string SqlRow::text(int column) const { return std::string(blob(column)); }
 std::string_view SqlRow::blob(int column) const {

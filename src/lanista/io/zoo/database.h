@@ -25,7 +25,9 @@ using SqlValue = std::variant<std::nullptr_t, std::int64_t, double, std::string,
 class SqlRow {
  public:
   explicit SqlRow(sqlite3_stmt* statement) : statement_(statement) {}
-  std::int64_t integer(int column) const;   ///< a column as an integer; 0 for null
+  std::int64_t integer(int column) const;  ///< a column as an integer; 0 for null
+  /// True if a column has an integer or a real number.
+  bool is_number(int column) const;
   double real(int column) const;            ///< a column as a real number; 0 for null
   std::string text(int column) const;       ///< a copy of a column as text; empty for null
   std::string_view blob(int column) const;  ///< the bytes of a column, valid as long as the row
