@@ -64,12 +64,17 @@ std::string random_study_text(Rng& rng, StudyKind kind) {
   }
   const std::size_t before_rule = text.size();
   if (kind.promotion || rng.bernoulli(0.6)) {
-    text += "stop: {rule: asha, eta: 2, rungs: " + pick({"[1]", "[1, 2]", "[2, 4]", "[1, 3]"});
+    std::string rungs = pick({"[1]", "[1, 2]", "[2, 4]", "[1, 3]"});
+    if (rungs == "[2, 4]" && epochs <= 2) rungs = "[1]";  // a rule that can never act is refused
+    text += "stop: {rule: asha, eta: 2, rungs: " + rungs;
     if (kind.promotion || rng.bernoulli(0.4)) text += ", type: promotion";
     text += "}\n";
+    if (epochs == 1) text.resize(before_rule);
   } else if (rng.bernoulli(0.4)) {
-    text += "stop: {rule: patience, epochs: " + std::to_string(rng.between(1, 2)) +
-            ", min_delta: " + pick({"0", "0.05"}) + ", on: " + pick({"val_loss", "val_accuracy"}) + "}\n";
+    const std::int64_t patience = rng.between(1, 2);
+    text += "stop: {rule: patience, epochs: " + std::to_string(patience) + ", min_delta: " + pick({"0", "0.05"}) +
+            ", on: " + pick({"val_loss", "val_accuracy"}) + "}\n";
+    if (patience >= epochs) text.resize(before_rule);
   } else if (rng.bernoulli(0.5)) {
     text += "stop: {rule: median, startup: 2, mode: " + pick({"vizier", "optuna"}) + "}\n";
   }
