@@ -45,6 +45,23 @@ TEST(ControlRequests, PauseIsLoggedAndStudyResumesIdentically) {
   EXPECT_EQ(bench.canonical(), undisturbed.canonical());
 }
 
+// `lanista pause` works as soon as the folder of the study is there.
+TEST(ControlRequests, PauseBeforeTheFirstStepIsKept) {
+  Bench bench;
+  const study::StudyConfig config = small_study();
+  FakeExecutor fake = bench.executor(bench.disk, {});
+  auto engine =
+      Engine::create(kFolder, config, studyfile::write_study(config), bench.numerics, bench.services(bench.disk, fake));
+  ASSERT_TRUE(engine.ok()) << engine.error().text();
+  bench.disk.put(kFolder + "/control/pause", "");
+
+  const auto summary = (*engine)->run();
+
+  ASSERT_TRUE(summary.ok());
+  EXPECT_EQ(summary->end, RunEnd::kPaused);
+  EXPECT_FALSE(bench.disk.exists(kFolder + "/control/pause"));
+}
+
 TEST(ControlRequests, StalePauseIsRemovedOnResume) {
   Bench bench;
   request_after(bench, 20, "pause");

@@ -21,11 +21,14 @@ constexpr double kWorkedPeriodSeconds = 10;  ///< Seconds between records of the
 Result<void> RequestHandler::begin_attempt() {
   study_.attempt_start_seconds = last_sync_seconds_ = last_worked_record_seconds_ = study_.services.clock->now();
   const double date = study_.services.clock->unix_time();
+  const bool is_first = !study_.state.has_attempts;
   study_.state.begin_attempt(date);
   const std::string host = local_host_name();
   LANISTA_TRY(
       study_.log.append(RecordType::kAttempt, attempt_begin_body(date, getpid(), host.empty() ? "unknown" : host)));
-  return remove_requests(ControlRequest::Kind::kPause);
+  // A request of a new study came after its folder, perhaps before this moment. One of an earlier attempt is out of
+  // date.
+  return is_first ? Result<void>() : remove_requests(ControlRequest::Kind::kPause);
 }
 
 Result<void> RequestHandler::remove_requests(ControlRequest::Kind kind) {

@@ -180,6 +180,7 @@ void StudyState::extend(const Engine::Extension& extension) {
 }
 
 void StudyState::begin_attempt(double unix_time) {
+  has_attempts = true;
   seconds_before_ = view.seconds;
   if (view.began == 0) view.began = unix_time;
   view.workers.present.clear();  // workers ended with their engine

@@ -70,6 +70,7 @@ class StudyState {
   std::set<TrialId> open_behind_barrier;
   std::int64_t schema = store::kPlainSchema;  ///< Number of the log schema.
   plan::Grouping plan;                        ///< Current lane groups of this attempt.
+  bool has_attempts = false;                  ///< True: an attempt has begun.
   std::int64_t timed_steps = 0;               ///< Number of spans with a timed pipeline step.
   /// Number of values that an old build wrote as null, because JSON has no form for them.
   std::int64_t lost_null_metrics = 0;
