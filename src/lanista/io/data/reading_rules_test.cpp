@@ -17,20 +17,8 @@ using Texts = std::vector<std::string>;
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-class ReadingRules : public DataInFolderTest {
+class ReadingRules : public RuledDataTest {
  protected:
-  Result<Dataset> get(const std::string& source, std::int64_t rules = study::kLatestRules) {
-    study::DataConfig config;
-    config.source = source;
-    config.rules = rules;
-    config.split = {0.5, 0.25, 0.25};
-    return open(config, folder_, real_file_system());
-  }
-  Result<Dataset> table(const std::string& text, const std::string& options = "",
-                        std::int64_t rules = study::kLatestRules) {
-    write("t.csv", text);
-    return get("csv:t.csv" + options, rules);
-  }
   void save_labels(ElementType type, std::vector<std::int64_t> shape, const std::vector<double>& values) {
     Tensor y{.name = "", .type = type, .shape = std::move(shape), .bytes = {}};
     for (const double value : values) {

@@ -20,6 +20,7 @@
 #include "lanista/io/studyfile/plain_settings.h"
 #include "lanista/io/studyfile/plugin_reader.h"
 #include "lanista/io/studyfile/rates_reader.h"
+#include "lanista/io/studyfile/set_override.h"
 #include "lanista/io/studyfile/space_reader.h"
 #include "lanista/io/studyfile/tuning.h"
 #include "lanista/io/studyfile/tuning_reader.h"
@@ -39,9 +40,6 @@ constexpr std::pair<std::string_view, std::string_view> kExtraKeys[] = {
     {"data", "augment"}, {"model", "space"},  {"model", "frozen"},  {"train", "class_weights"},   {"train", "select"},
     {"train", "tune"},   {"train", "rates"},  {"strategy", "then"}, {"keep", "checkpoint_every"}, {"space", "mutate"},
     {"space", "repair"}, {"space", "params"}, {"space", "limits"}};
-
-/// Whether a section is short for its first key: "stop: asha" is "stop: {rule: asha}".
-bool is_plugin_section(std::string_view name) { return name == "strategy" || name == "stop"; }
 
 /// A key of old studies. It named the program that workers run on other hosts.
 constexpr std::string_view kProgramKey = "cluster.program";
@@ -413,49 +411,6 @@ class Reader {
   const Origin origin_;
   std::map<std::string, std::map<std::string, YAML::Node>> extra_nodes_;
 };
-
-/// The other names of a setting with two names, without its section.
-std::vector<std::string> other_names_of(const std::string& full) {
-  std::vector<std::string> out;
-  for (const Section& section : study_sections()) {
-    for (const Field& field : section.fields) {
-      if (field.stored_name.empty()) continue;
-      if (full == section.name + "." + field.spec.name) out.push_back(field.stored_name);
-      if (full == section.name + "." + field.stored_name) out.push_back(field.spec.name);
-    }
-  }
-  return out;
-}
-
-Result<void> set_override(YAML::Node root, const Override& override) {
-  const std::string where = override.file.empty() ? "--set " + override.key : override.file;
-  const std::string value = protect_calls(override.value);
-  LANISTA_TRY(guard_yaml(value, where));
-  std::string rest = override.key;
-  YAML::Node at = root;
-  while (true) {
-    const auto dot = rest.find('.');
-    const std::string key = rest.substr(0, dot);
-    if (key.empty()) return Error{Code::kInvalidArgument, "a key such as train.epochs is wanted", where};
-    if (const std::string section = override.key.substr(0, override.key.find('.'));
-        is_plugin_section(section) && at.IsScalar()) {  // only a name
-      YAML::Node whole(YAML::NodeType::Map);
-      whole[section == "stop" ? "rule" : "name"] = at.Scalar();
-      root[section] = whole;
-      at.reset(whole);
-    }
-    if (!at.IsMap() && !at.IsNull() && at.IsDefined()) {
-      return Error{Code::kInvalidArgument, "'" + key + "' cannot be set inside a value that is not a mapping", where};
-    }
-    if (dot == std::string::npos) {
-      for (const std::string& other : other_names_of(override.key)) at.remove(other);
-      at[key] = YAML::Load(value);
-      return {};
-    }
-    at.reset(at[key]);
-    rest = rest.substr(dot + 1);
-  }
-}
 
 Result<study::StudyConfig> read_with_defaults(std::string_view text, const std::string& file,
                                               const std::vector<Override>& overrides,

@@ -47,6 +47,34 @@ class DataInFolderTest : public ::testing::Test {
   const std::string folder_ = temporary_.path();
 };
 
+/// Opens data by given rules, half of the rows for training.
+class RuledDataTest : public DataInFolderTest {
+ protected:
+  Result<Dataset> get(const std::string& source, std::int64_t rules = study::kLatestRules) {
+    study::DataConfig config;
+    config.source = source;
+    config.rules = rules;
+    config.split = {0.5, 0.25, 0.25};
+    return open(config, folder_, real_file_system());
+  }
+  /// The data set of a table with this text, which is written as t.csv.
+  Result<Dataset> table(const std::string& text, const std::string& options = "",
+                        std::int64_t rules = study::kLatestRules) {
+    write("t.csv", text);
+    return get("csv:t.csv" + options, rules);
+  }
+  /// The warnings of a data set, one a line, or its error.
+  static std::string warnings(const Result<Dataset>& set) {
+    if (!set.ok()) return "error: " + set.error().message;
+    std::string out;
+    for (const std::string& warning : set->data_warnings()) out += warning + "\n";
+    return out;
+  }
+  static bool mentions(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+  }
+};
+
 /// Data sets out of files in memory.
 class InMemoryDataTest : public ::testing::Test {
  protected:
